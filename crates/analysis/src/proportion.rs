@@ -14,7 +14,8 @@ const HALVINGS: u32 = 60;
 /// the binomial", Biometrika 26, 404-413. Without trials the interval is 0 to 1. A `count` above
 /// `of` is treated as `of`.
 pub fn proportion(count: u32, of: u32, confidence: f64) -> Proportion {
-    // A study is judged after each block, mostly with counts that came before.
+    // A study is judged after each block, mostly with counts that came before. A static, since the
+    // result follows from the key alone, so no caller can notice the cache.
     static KNOWN: Cache<(u32, u32, u64), Proportion> = Cache::new();
     let count = count.min(of);
     KNOWN.get((count, of, confidence.to_bits()), || computed(count, of, confidence))

@@ -24,7 +24,8 @@ pub fn differences_to_leave_out(n: usize, m: usize, tail: f64) -> (Option<usize>
     if n.saturating_mul(m) > MOST_PAIRS {
         return approximate(n as f64, m as f64, tail);
     }
-    // A record may have thousands of arms with equal numbers of trials.
+    // A record may have thousands of arms with equal numbers of trials. A static, since the result
+    // follows from the key alone, so no caller can notice the cache.
     static KNOWN: Cache<(usize, usize, u64), Found> = Cache::new();
     KNOWN.get((n.min(m), n.max(m), tail.to_bits()), || lower_tail::of(&chances(n, m), tail))
 }

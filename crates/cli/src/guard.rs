@@ -54,7 +54,9 @@ const RUN: &str = "run";
 /// The things that this run holds on the machine and may leave behind.
 #[derive(Debug, Default)]
 pub struct Guard {
-    /// The helper of this process, if it is running. The journal starts it, on any thread.
+    /// The helper of this process, if it is running. The journal starts it, on any thread. It is
+    /// no `os::child::Child`: that is killed when it is dropped, and the helper outlives this
+    /// process.
     helper: Arc<Mutex<Option<Child>>>,
     /// The lock on the machine. This process holds it until its end.
     held: RefCell<Option<File>>,

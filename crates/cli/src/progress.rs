@@ -5,6 +5,7 @@ mod step;
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use model::{Meta, Observation};
+use os::time::{ms, whole_ms};
 use runner::{Event, Listener};
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -164,9 +165,8 @@ impl Progress {
             self.scenario
         );
         if let Some(bar) = &self.bar {
-            let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-            bar.set_length(ms(shared.time));
-            bar.set_position(ms(shared.time.saturating_sub(left)));
+            bar.set_length(whole_ms(shared.time));
+            bar.set_position(whole_ms(shared.time.saturating_sub(left)));
         }
     }
 
@@ -238,7 +238,7 @@ impl Progress {
         if let (Some(bar), Among::Pair(_, name)) = (&self.bar, &self.among) {
             bar.set_message(format!("{name}: {}", self.place));
         } else if let Some(bar) = &self.bar {
-            let worst = model::estimate::number(self.worst.as_secs_f64() * 1e3);
+            let worst = model::estimate::number(ms(self.worst));
             let verdict = self.verdict.map_or(String::new(), |state| format!("; so far {state}"));
             let (place, all) = (&self.place, &self.together);
             bar.set_message(format!("{all}{place}; worst so far {worst} ms{verdict}"));

@@ -160,12 +160,12 @@ fn a_verdict_comes_back_with_the_guest_as_its_host() {
     if !kernel_or_skip() {
         return;
     }
-    let place = Place::new();
     let words = ["vm", "--kernel", KERNEL, "--cpus", "4", "--accel", "tcg", "--"];
-    // A kernel that puts work to sleep does so at any speed of emulation.
     let command = ["run", "memory-high", "--quick", "--fixes", "", "--no-probe"];
-    let command = [&command[..], &["--duration", "500ms", "--json"]].concat();
-    let ran = booted(&place, &[&words[..], &command].concat());
+    let words = [&words[..], &command, &["--duration", "500ms", "--json"]].concat();
+    // A kernel that puts work to sleep does so at any speed of emulation. If the host is never
+    // quiet, the emulated guest may report that, but the opposite verdict only by chance.
+    let (place, ran) = common::never("not-affected", |place| booted(place, &words));
     ran.assert_no_panic();
     let record = ran.json();
     let kernel = record["machine"]["kernel"].as_str().unwrap_or_else(|| panic!("{ran:?}"));
@@ -177,10 +177,7 @@ fn a_verdict_comes_back_with_the_guest_as_its_host() {
         (guest["accelerator"].as_str(), guest["kernel_name"].as_str()),
         (Some("tcg"), Some(KERNEL))
     );
-    // If the host is never quiet, the emulated guest may report that, but never the opposite
-    // verdict.
     let state = record["judgement"]["state"].as_str().unwrap();
-    assert_ne!(state, "not-affected", "{ran:?}");
     assert_eq!(ran.code(), if state == "affected" { 1 } else { 4 });
     assert_eq!(place.records().len(), 1);
     let judged = place.say(&["judge", "--json", place.records()[0].to_str().unwrap()]);
@@ -479,6 +476,34 @@ fn work_above_memory_high_stands_still_in_a_guest_with_cgroup_v2() {
     assert!(held_up["filled_by"]["bytes"].as_u64().unwrap() > 16 << 20, "{held_up}");
 }
 
+/// The record of a command in a guest of this kernel. None if this machine cannot have the kernel,
+/// or no driver for it: Debian drops a kernel when the next one comes.
+fn record_in_guest(kernel: &str, command: &str) -> Option<serde_json::Value> {
+    let words = ["vm", "--kernel", kernel, "--cpus", "2", "--accel", "tcg", "--"];
+    let command: Vec<&str> = command.split(' ').chain(["--no-probe", "--json"]).collect();
+    let ran = booted(&Place::new(), &[&words[..], &command].concat());
+    let series = kernel.trim_start_matches("debian:");
+    let cached = cache().join(format!("tailback/kernels/debian/{series}.json"));
+    let lacks = !cached.exists() || ran.err.contains("driver of loop devices");
+    if ran.code() == 3 && lacks {
+        testing::does_not_apply(format_args!("{kernel} cannot be had: {}", ran.err));
+        return None;
+    }
+    ran.assert_no_panic();
+    Some(ran.json())
+}
+
+/// The median of a figure over the trials of an arm.
+fn median(record: &serde_json::Value, arm: &str, figure: &str) -> f64 {
+    let trials = record["trials"].as_array().unwrap().iter();
+    let of_arm = trials.filter(|trial| trial["arm"] == arm);
+    let mut values: Vec<f64> = of_arm
+        .map(|trial| trial["observation"]["measures"][figure]["value"].as_f64().unwrap())
+        .collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 /// Nothing else moves processes in a guest. From 6.18 on, the kernel has another lock, but only
 /// with favordynmods. Each trial has about five moves, and the median of five trials decides.
 #[test]
@@ -488,35 +513,18 @@ fn a_move_between_groups_waits_in_a_guest_and_a_write_to_another_file_does_not()
         return;
     }
     for kernel in [KERNEL, "debian:6.18"] {
-        let words = ["vm", "--kernel", kernel, "--cpus", "2", "--accel", "tcg", "--"];
-        let command = ["run", "group-move", "--quick", "--samples", "5", "--no-probe", "--json"];
-        let ran = booted(&Place::new(), &[&words[..], &command].concat());
-        let series = kernel.trim_start_matches("debian:");
-        let cached = cache().join(format!("tailback/kernels/debian/{series}.json"));
-        if ran.code() == 3 && !cached.exists() {
-            let why = format!("{kernel} is neither cached nor to be had: {}", ran.err);
-            testing::does_not_apply(why);
-            continue;
-        }
-        ran.assert_no_panic();
-        let record = ran.json();
-        let median = |arm: &str, figure: &str| {
-            let trials = record["trials"].as_array().unwrap().iter();
-            let of_arm = trials.filter(|trial| trial["arm"] == arm);
-            let value = |trial: &serde_json::Value| {
-                trial["observation"]["measures"][figure]["value"].as_f64().unwrap()
-            };
-            let mut values: Vec<f64> = of_arm.map(value).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        };
-        let calls = ["other-file", "case", "clone-into"].map(|arm| median(arm, "call"));
+        let ran = record_in_guest(kernel, "run group-move --quick --samples 5");
+        let Some(record) = ran else { continue };
+        let calls = ["other-file", "case", "clone-into"].map(|arm| median(&record, arm, "call"));
         let [other_file, moved, cloned] = calls;
         assert!(moved > 3.0 && moved > 3.0 * other_file, "{kernel}: {calls:?}");
         assert!(cloned < moved, "{kernel}: {calls:?}");
-        assert!(median("case", "lost") > median("other-file", "lost"), "{kernel}: {record}");
+        let [control, case] = ["other-file", "case"].map(|arm| median(&record, arm, "lost"));
+        assert!(case > control, "{kernel}: {record}");
+        // A single run decides: five blocks give this verdict only if the case lost less than its
+        // control in three of them and more in none. Then the medians above would differ less.
         let state = record["judgement"]["state"].as_str().unwrap();
-        assert_ne!(state, "not-affected", "{kernel}: {ran:?}");
+        assert_ne!(state, "not-affected", "{kernel}: {record}");
     }
 }
 
@@ -527,43 +535,20 @@ fn fsync_waits_for_a_capped_writer_in_a_guest_and_not_on_another_file_system() {
     if !kernel_or_skip() {
         return;
     }
-    for kernel in ["debian:6.12", "debian:6.18"] {
-        let words = ["vm", "--kernel", kernel, "--cpus", "2", "--accel", "tcg", "--"];
-        let command = ["run", "io-journal", "--quick", "--no-fixes", "--samples", "3"];
-        let more = ["--no-probe", "--json"];
-        let ran = booted(&Place::new(), &[&words[..], &command, &more].concat());
-        // Debian may have dropped the series, and with it a driver that the cache lacks.
-        let series = kernel.trim_start_matches("debian:");
-        let cached = cache().join(format!("tailback/kernels/debian/{series}.json"));
-        let lacks = !cached.exists() || ran.err.contains("driver of loop devices");
-        if ran.code() == 3 && lacks {
-            testing::does_not_apply(format_args!("{kernel} cannot be had: {}", ran.err));
-            continue;
-        }
-        ran.assert_no_panic();
-        let record = ran.json();
-        let median = |arm: &str, figure: &str| {
-            let trials = record["trials"].as_array().unwrap().iter();
-            let of_arm = trials.filter(|trial| trial["arm"] == arm);
-            let value = |trial: &serde_json::Value| {
-                trial["observation"]["measures"][figure]["value"].as_f64().unwrap()
-            };
-            let mut values: Vec<f64> = of_arm.map(value).collect();
-            values.sort_by(f64::total_cmp);
-            values[values.len() / 2]
-        };
-        // A round of 1 MiB under a cap of 1 MiB/s waits for a second in both arms.
-        for arm in ["other-file-system", "case"] {
-            assert!(median(arm, "writer_fsync") > 400.0, "{kernel}, {arm}: {record}");
-        }
-        for (figure, least) in [("lost", 200.0), ("worst", 400.0)] {
-            let [other, case] = ["other-file-system", "case"].map(|arm| median(arm, figure));
-            assert!(case > least && case > other, "{kernel}: {other} and {case}: {record}");
-        }
-        assert!(median("case", "behind_writer") > 50.0, "{kernel}: {record}");
-        let state = record["judgement"]["state"].as_str().unwrap();
-        assert_ne!(state, "not-affected", "{kernel}: {ran:?}");
+    let kernel = "debian:6.12";
+    let ran = record_in_guest(kernel, "run io-journal --quick --no-fixes --samples 3");
+    let Some(record) = ran else { return };
+    // A round of 1 MiB under a cap of 1 MiB/s waits for a second in both arms.
+    for arm in ["other-file-system", "case"] {
+        assert!(median(&record, arm, "writer_fsync") > 400.0, "{arm}: {record}");
     }
+    for (figure, least) in [("lost", 200.0), ("worst", 400.0)] {
+        let [other, case] = ["other-file-system", "case"].map(|arm| median(&record, arm, figure));
+        assert!(case > least && case > other, "{other} and {case}: {record}");
+    }
+    assert!(median(&record, "case", "behind_writer") > 50.0, "{record}");
+    // Three blocks never give this verdict, so chance has no part in it.
+    assert_ne!(record["judgement"]["state"], "not-affected", "{record}");
 }
 
 /// Newer kernels change data that the programs of `watch` read: since 7.2, two of these numbers

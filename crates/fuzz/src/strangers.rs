@@ -1,7 +1,7 @@
 //! Data that users of a watched machine wrote: programs, libraries, names, command lines, maps.
 
 use model::live::Workload;
-use probe::elf::{self, Place};
+use probe::elf::{self, Offset};
 use std::io::Cursor;
 use watch::LiveRuntime;
 use watch::reader::{Answer, Material, What, answer};
@@ -13,8 +13,9 @@ pub(crate) fn elf(bytes: &[u8]) {
     let numbers = places
         .chunks_exact(8)
         .map(|eight| eight.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)));
-    let places: Vec<Place> =
-        numbers.flat_map(|number| [Place::InFile(number), Place::InCode(number % 4_096)]).collect();
+    let places: Vec<Offset> = numbers
+        .flat_map(|number| [Offset::InFile(number), Offset::InCode(number % 4_096)])
+        .collect();
     assert_eq!(elf::functions(Cursor::new(file), &places).len(), places.len());
     let _ = elf::offset_of(Cursor::new(file), "spin_here");
     let _ = elf::variable(Cursor::new(file), "spin_here");

@@ -77,7 +77,8 @@ pub fn parse(text: &str) -> Result<Catalogue, String> {
 
 /// The catalogue of this version.
 pub fn catalogue() -> &'static Catalogue {
-    // Parsing this constant cannot fail: a test parses it, so the empty default is never used.
+    // Parsing this constant cannot fail: a test parses it, so the empty default is never used. A
+    // static, since a constant text has one content for the whole process.
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
     &CATALOGUE
 }

@@ -135,7 +135,8 @@ impl Versions {
 
 /// The facts of this version.
 pub fn versions() -> &'static Versions {
-    // Parsing this constant cannot fail: a test parses it, so the empty default is never used.
+    // Parsing this constant cannot fail: a test parses it, so the empty default is never used. A
+    // static, since a constant text has one content for the whole process.
     static VERSIONS: LazyLock<Versions> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
     &VERSIONS
 }

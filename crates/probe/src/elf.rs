@@ -36,7 +36,7 @@ const GO_NOTE: (&[u8], u32) = (b"Go", 4);
 
 /// Where a function is searched in a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Offset {
     /// Bytes from the beginning of the file.
     InFile(u64),
     /// Bytes from the beginning of the code in memory.
@@ -79,7 +79,7 @@ impl<'a, R: ReadCacheOps> ReadRef<'a> for &'a Bounded<R> {
 
 /// The names of the functions at `places` of a file, in the order of `places`. An element is None
 /// if there is no function, or if the file is no program.
-pub fn functions<R: ReadCacheOps>(file: R, places: &[Place]) -> Vec<Option<String>> {
+pub fn functions<R: ReadCacheOps>(file: R, places: &[Offset]) -> Vec<Option<String>> {
     let file = Bounded::new(file);
     names(&file, places).unwrap_or_else(|| vec![None; places.len()])
 }
@@ -98,13 +98,13 @@ pub fn offset_of<R: ReadCacheOps>(file: R, name: &str) -> Option<u64> {
 pub fn variable<R: ReadCacheOps>(file: R, name: &str) -> Option<i64> {
     let file = Bounded::new(file);
     let object = object::File::parse(&file).ok()?;
-    let code = Segments::of(&object)?.address(Place::InCode(0))?;
+    let code = Segments::of(&object)?.address(Offset::InCode(0))?;
     let mut all = every_symbol(&object).filter(|symbol| symbol.kind() == SymbolKind::Data);
     let found = all.find(|symbol| symbol.name() == Ok(name))?;
     Some(found.address().wrapping_sub(code).cast_signed())
 }
 
-fn names<'data>(file: impl ReadRef<'data>, places: &[Place]) -> Option<Vec<Option<String>>> {
+fn names<'data>(file: impl ReadRef<'data>, places: &[Offset]) -> Option<Vec<Option<String>>> {
     let object = object::File::parse(file).ok()?;
     let segments = Segments::of(&object)?;
     // Ascending by address; each address with its index in the answer.
@@ -174,13 +174,13 @@ impl Segments {
     }
 
     /// The program's own address of a place.
-    fn address(&self, place: Place) -> Option<u64> {
+    fn address(&self, place: Offset) -> Option<u64> {
         match place {
-            Place::InFile(offset) => self.0.iter().find_map(|segment| {
+            Offset::InFile(offset) => self.0.iter().find_map(|segment| {
                 let within = offset.checked_sub(segment.offset)?;
                 (within < segment.size).then(|| segment.address.checked_add(within))?
             }),
-            Place::InCode(offset) => {
+            Offset::InCode(offset) => {
                 let code = self.0.iter().filter(|segment| segment.is_code);
                 code.map(|segment| segment.address).min()?.checked_add(offset)
             }
@@ -233,7 +233,7 @@ mod tests {
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
         let code = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(23).unwrap();
         let behind = here as u64 - code.parse::<u64>().unwrap();
-        let places = [Place::InCode(behind + 1), Place::InCode(u64::MAX), Place::InFile(0)];
+        let places = [Offset::InCode(behind + 1), Offset::InCode(u64::MAX), Offset::InFile(0)];
         let found = functions(own(), &places);
         assert!(found[0].as_ref().unwrap().contains(&name[..20]), "{found:?}");
         assert_eq!(found[1..], [None, None]);
@@ -243,7 +243,7 @@ mod tests {
         let full = symbols(&object).find(|one| one.name().is_ok_and(|one| one.contains(name)));
         let full = full.unwrap().name().unwrap().to_owned();
         let offset = offset_of(own(), &full).unwrap();
-        assert_eq!(functions(own(), &[Place::InFile(offset)]), [found[0].clone()]);
+        assert_eq!(functions(own(), &[Offset::InFile(offset)]), [found[0].clone()]);
         assert_eq!(offset_of(own(), "no such function"), None);
     }
 
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_is_no_program_has_no_functions() {
-        let none = functions(File::open("/etc/passwd").unwrap(), &[Place::InFile(1)]);
+        let none = functions(File::open("/etc/passwd").unwrap(), &[Offset::InFile(1)]);
         assert_eq!(none, [None]);
     }
 
@@ -278,7 +278,7 @@ mod tests {
         let size: u64 = 900 << 20;
         file.write_all(&elf(&section(2, 200, size - 200), 0, 1)).unwrap();
         file.set_len(size).unwrap();
-        assert_eq!(functions(file, &[Place::InFile(1)]), [None]);
+        assert_eq!(functions(file, &[Offset::InFile(1)]), [None]);
     }
 
     /// A section header: a type, and the position of its bytes.
@@ -349,7 +349,7 @@ mod tests {
             few in (0u16..4, 0u16..6),
             offset in prop_oneof![0u64..200, any::<u64>()],
         ) {
-            let places = [Place::InFile(offset), Place::InCode(offset)];
+            let places = [Offset::InFile(offset), Offset::InCode(offset)];
             for (segments, sections) in [tables, few] {
                 functions(Cursor::new(elf(&rest, segments, sections)), &places);
             }

@@ -4,12 +4,14 @@
 use super::folders::ModuleFolders;
 use crate::exit::{self, Failure};
 use crate::signals::Interruption;
+use os::child::Child;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -69,11 +71,14 @@ impl ChildRun {
         command.process_group(0);
         os::death::bind(&mut command, Signal::KILL);
         let failed = |error| Failure::need(format!("tailback cannot start itself: {error}"));
-        let mut child = command.spawn().map_err(failed)?;
-        let readers = [
-            child.stdout.take().map(|pipe| std::thread::spawn(|| read(pipe))),
-            child.stderr.take().map(|pipe| std::thread::spawn(|| read(pipe))),
-        ];
+        // Alone, since its own end ends its loads.
+        let mut child = Child::alone(command.spawn().map_err(failed)?);
+        // The child still prints while it ends in order, so threads read all of its output.
+        let readers = [child.take_stdout(), child.take_stderr()];
+        let readers = readers.map(|pipe| {
+            let pipe = File::from(pipe?);
+            Some(std::thread::spawn(|| read(pipe)))
+        });
         let readers = match readers {
             [Some(out), Some(err)] => Some([out, err]),
             _ => None,
@@ -100,7 +105,7 @@ impl ChildRun {
     }
 
     fn ended(&mut self) -> Option<u8> {
-        match self.child.try_wait() {
+        match self.child.ended() {
             Ok(Some(status)) => {
                 let code = status.code().and_then(|code| u8::try_from(code).ok());
                 Some(code.unwrap_or(exit::BROKEN))
@@ -113,17 +118,9 @@ impl ChildRun {
     /// Asks the child to end. If that takes too long, kills it; its helper then restores the
     /// machine.
     fn stop(&mut self) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, Signal::TERM);
-        }
-        let deadline = Instant::now() + ENDING;
-        while self.ended().is_none() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        if self.ended().is_none() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+        self.child.signal(Signal::TERM);
+        if self.child.wait_until(Instant::now() + ENDING).is_none() {
+            self.child.end();
         }
     }
 

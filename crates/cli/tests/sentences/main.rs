@@ -78,8 +78,10 @@ fn amount(value: f64, unit: &str) -> Value {
     json!({ "value": value, "unit": unit })
 }
 
-/// A shift with an interval around it.
+/// A shift with an interval around it. All trials are on that side.
 fn shift(by: f64, unit: &str) -> Value {
-    json!({ "unit": unit, "shift": by, "low": by * 0.9, "high": by * 1.1, "confidence": 0.95,
-        "superiority": 1.0 })
+    let around = 0.1 * by.abs();
+    let superiority = if by > 0.0 { 1.0 } else { 0.0 };
+    json!({ "unit": unit, "shift": by, "low": by - around, "high": by + around,
+        "confidence": 0.95, "superiority": superiority })
 }

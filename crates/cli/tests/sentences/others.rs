@@ -35,7 +35,7 @@ pub fn lines() -> Lines {
         prose::change::headline(&change(|change| change.headline = one.clone()), meta)
     }));
     all.extend(of("comparison state", &change_states(), |one: &ChangeState| {
-        prose::change::headline(&change(|change| change.state = *one), meta)
+        prose::change::headline(&in_state(*one), meta)
     }));
     all.extend(of("comparison reason", &change_reasons(), |one: &ChangeReason| {
         prose::change::reasons(&change(|change| change.reasons = vec![one.clone()]), meta).concat()
@@ -192,19 +192,41 @@ fn change(with: impl FnOnce(&mut Change)) -> Change {
         "after": [side("b.json")], "basis": "pairs", "state": "worse", "headline": largest(),
         "reasons": [], "suggestions": [], "differs": [],
         "arms": [{ "id": "busy-10", "role": "case", "state": null,
-            "measures": { "stalled": difference() } }] });
+            "measures": { "stalled": difference(20.0, 900.0) } }] });
     let mut change = serde_json::from_value(whole).unwrap();
     with(&mut change);
     change
 }
 
-fn difference() -> Value {
-    json!({ "over": "control", "before": estimate(20.0, "ms/s"), "after": estimate(900.0, "ms/s"),
-        "comparison": shift(880.0, "ms/s"), "margin": 1.0 })
+/// A comparison that ended in this state, with figures that give it.
+fn in_state(state: ChangeState) -> Change {
+    let headline = match state {
+        ChangeState::Worse | ChangeState::Differs => largest(),
+        ChangeState::Better => largest_of(900.0, 20.0),
+        ChangeState::NoDifferenceShown => largest_of(20.0, 20.4),
+        ChangeState::NotComparable => "not-comparable".into(),
+    };
+    let headline: ChangeHeadline = serde_json::from_value(headline).unwrap();
+    change(|change| {
+        change.state = state;
+        change.headline = headline;
+    })
+}
+
+/// A figure of the first record and of the second one.
+fn difference(before: f64, after: f64) -> Value {
+    json!({ "over": "control", "before": estimate(before, "ms/s"),
+        "after": estimate(after, "ms/s"), "comparison": shift(after - before, "ms/s"),
+        "margin": 1.0 })
 }
 
 fn largest() -> Value {
-    json!({ "largest": { "arm": "busy-10", "measure": "stalled", "difference": difference() } })
+    largest_of(20.0, 900.0)
+}
+
+fn largest_of(before: f64, after: f64) -> Value {
+    let difference = difference(before, after);
+    json!({ "largest": { "arm": "busy-10", "measure": "stalled", "difference": difference } })
 }
 
 fn change_headlines() -> Vec<Value> {
@@ -268,9 +290,9 @@ fn change_suggestions() -> Vec<Value> {
 
 /// The sentences about the steps of a ladder.
 fn ladders() -> Lines {
-    let rung = |name: &str, preemption: &str| {
+    let rung = |name: &str, preemption: &str, effect: f64| {
         json!({ "name": name, "release": name, "preemption": preemption,
-            "effect": shift(880.0, "ms/s") })
+            "effect": shift(effect, "ms/s") })
     };
     let known = json!([{ "since": "6.18", "commit": "e1fad12dcb66", "what": "throttled tasks go on \
         to the end of their system call", "source": "git" }]);
@@ -316,9 +338,9 @@ fn ladders() -> Lines {
         let named = (name == "verdicts alone").then_some(58.0);
         let whole = json!({ "schema": "", "scenario": "mmap-lock", "arm": "busy-10",
             "measure": "stalled", "margin": 1.0, "confidence": 0.95,
-            "rungs": [rung("6.17", "voluntary"), rung("6.18", "lazy")], "steps": [step],
-            "would_show": 64.0, "would_be_named": named, "spread": { "deviation": 4.0, "most": 9.0, "versions": 2,
-            "runs": 12 } });
+            "rungs": [rung("6.17", "voluntary", 882.0), rung("6.18", "lazy", 2.0)],
+            "steps": [step], "would_show": 64.0, "would_be_named": named,
+            "spread": { "deviation": 4.0, "most": 9.0, "versions": 2, "runs": 12 } });
         let ladder: Ladder = serde_json::from_value(whole).unwrap();
         ("ladder".to_owned(), name.to_owned(), prose::ladder::boundaries(&ladder).join(" "))
     })

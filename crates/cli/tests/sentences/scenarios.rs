@@ -126,15 +126,17 @@ fn busy_wait() -> Vec<(&'static str, Value)> {
 }
 
 fn cpu_quota() -> Vec<(&'static str, Value)> {
-    let got = json!({ "got": estimate(80.0, "%"), "cpus": 4, "control": estimate(100.0, "%"),
-        "control_cpus": 1 });
+    let got = |got: f64| {
+        json!({ "got": estimate(got, "%"), "cpus": 4, "control": estimate(100.0, "%"),
+            "control_cpus": 1 })
+    };
     let most = json!({ "arm": "spread", "most": amount(12.0, "%") });
     vec![
         ("under", json!({})),
-        ("under", got.clone()),
-        ("over", got.clone()),
+        ("under", got(80.0)),
+        ("over", got(130.0)),
         ("gets-it", json!({ "got": estimate(100.0, "%") })),
-        ("gets-it", got),
+        ("gets-it", got(99.0)),
         ("unsettled", json!({})),
         ("would-have-lost", most.clone()),
         ("too-little-to-lose", most),
@@ -152,17 +154,19 @@ fn cpu_quota() -> Vec<(&'static str, Value)> {
 }
 
 fn group_move() -> Vec<(&'static str, Value)> {
-    let both = |by: &str, gap: Value| {
-        json!({ "by": by, "gap": gap, "lost": estimate(110.0, "ms/s"),
-            "control": estimate(0.1, "ms/s"), "call": estimate(12.0, "ms"),
-            "worst": estimate(20.0, "ms") })
+    let both = |by: &str, gap: Value, [lost, call, worst]: [f64; 3]| {
+        json!({ "by": by, "gap": gap, "lost": estimate(lost, "ms/s"),
+            "control": estimate(0.1, "ms/s"), "call": estimate(call, "ms"),
+            "worst": estimate(worst, "ms") })
     };
+    let waits = |by: &str| both(by, json!("100ms"), [110.0, 12.0, 20.0]);
+    let passes = |by: &str, gap: Value| both(by, gap, [0.2, 0.05, 4.0]);
     vec![
         ("waits", json!({})),
-        ("waits", both("move", json!("100ms"))),
-        ("waits", both("clone-into", json!("100ms"))),
-        ("passes", both("move", Value::Null)),
-        ("passes", both("other-file", json!("100ms"))),
+        ("waits", waits("move")),
+        ("waits", waits("clone-into")),
+        ("passes", passes("move", Value::Null)),
+        ("passes", passes("other-file", json!("100ms"))),
         ("unsettled", json!({})),
         ("clone-into", json!({})),
         ("no-clone-in-v1", json!({})),
@@ -183,17 +187,17 @@ fn group_move() -> Vec<(&'static str, Value)> {
 }
 
 fn io_journal() -> Vec<(&'static str, Value)> {
-    let both = |by: &str| {
-        json!({ "by": by, "cap": "1MiB", "lost": estimate(960.0, "ms/s"),
-            "control": estimate(0.0, "ms/s"), "worst": estimate(1010.0, "ms"),
+    let both = |by: &str, lost: f64, worst: f64| {
+        json!({ "by": by, "cap": "1MiB", "lost": estimate(lost, "ms/s"),
+            "control": estimate(0.0, "ms/s"), "worst": estimate(worst, "ms"),
             "writer": estimate(990.0, "ms") })
     };
     let wait = amount(1000.0, "ms");
     vec![
         ("stalls", json!({})),
-        ("stalls", both("rewritten")),
-        ("stalls", both("ordered")),
-        ("passes", both("once")),
+        ("stalls", both("rewritten", 960.0, 1010.0)),
+        ("stalls", both("ordered", 960.0, 1010.0)),
+        ("passes", both("once", 0.0, 9.0)),
         ("passes", json!({ "by": "rewritten", "cap": "64MiB", "lost": estimate(0.0, "ms/s") })),
         ("unsettled", json!({})),
         ("own-file-system", json!({})),
@@ -287,16 +291,17 @@ fn mailbox_flood() -> Vec<(&'static str, Value)> {
 }
 
 fn held_mutex() -> Vec<(&'static str, Value)> {
-    let both = |holder: Value| {
-        json!({ "holder": holder, "lost": estimate(870.0, "ms/s"),
-            "control": estimate(90.0, "ms/s"), "worst": estimate(410.0, "ms") })
+    let both = |holder: Value, lost: f64, worst: f64| {
+        json!({ "holder": holder, "lost": estimate(lost, "ms/s"),
+            "control": estimate(90.0, "ms/s"), "worst": estimate(worst, "ms") })
     };
+    let stalls = |holder: Value| both(holder, 870.0, 410.0);
     vec![
         ("stalls", json!({})),
-        ("stalls", both(json!({ "nice": 19 }))),
-        ("stalls", both(json!({ "quota": "8ms/100ms" }))),
-        ("passes", both(json!("usual"))),
-        ("stalls", both(json!("idle"))),
+        ("stalls", stalls(json!({ "nice": 19 }))),
+        ("stalls", stalls(json!({ "quota": "8ms/100ms" }))),
+        ("passes", both(json!("usual"), 92.0, 12.0)),
+        ("stalls", stalls(json!("idle"))),
         ("unsettled", json!({})),
         ("usual", json!({})),
         ("short", json!({})),
@@ -311,13 +316,15 @@ fn held_mutex() -> Vec<(&'static str, Value)> {
 }
 
 fn memory_high() -> Vec<(&'static str, Value)> {
-    let both = json!({ "file": "memory.high", "limit": "32MiB", "need": "48MiB",
-        "lost": estimate(90.0, "%"), "control": estimate(0.1, "%"), "units": estimate(20.0, "1/s"),
-        "control_units": estimate(900.0, "1/s"), "kills": 3 });
+    let both = |file: &str, lost: f64, units: f64, kills: Value| {
+        json!({ "file": file, "limit": "32MiB", "need": "48MiB", "lost": estimate(lost, "%"),
+            "control": estimate(0.1, "%"), "units": estimate(units, "1/s"),
+            "control_units": estimate(900.0, "1/s"), "kills": kills })
+    };
     vec![
         ("stands", json!({})),
-        ("stands", both.clone()),
-        ("runs", both),
+        ("stands", both("memory.high", 90.0, 20.0, Value::Null)),
+        ("runs", both("memory.max", 0.2, 870.0, json!(3))),
         ("unsettled", json!({})),
         ("raised", json!({})),
         ("memory-max", json!({})),
@@ -388,13 +395,16 @@ fn mmap_lock() -> Vec<(&'static str, Value)> {
 }
 
 fn preempted_holder() -> Vec<(&'static str, Value)> {
-    let both = json!({ "lost": estimate(70.0, "%"), "threads": 8, "cpus": 2,
-        "control": estimate(3.0, "%"), "rounds": estimate(9000.0, "1/s"),
-        "control_rounds": estimate(90_000.0, "1/s"), "preempted": estimate(500.0, "ms/s") });
+    let both = |lost: f64, rounds: f64, preempted: f64| {
+        json!({ "lost": estimate(lost, "%"), "threads": 8, "cpus": 2,
+            "control": estimate(3.0, "%"), "rounds": estimate(rounds, "1/s"),
+            "control_rounds": estimate(90_000.0, "1/s"),
+            "preempted": estimate(preempted, "ms/s") })
+    };
     vec![
         ("burns", json!({})),
-        ("burns", both.clone()),
-        ("burns-none", both),
+        ("burns", both(70.0, 9000.0, 500.0)),
+        ("burns-none", both(3.2, 89_000.0, 0.3)),
         ("unsettled", json!({})),
         ("sleep", json!({})),
         ("spin-then-sleep", json!({})),
@@ -415,24 +425,26 @@ fn preempted_holder() -> Vec<(&'static str, Value)> {
 }
 
 fn quota_blind() -> Vec<(&'static str, Value)> {
-    let both = json!({ "runtime": "Go", "p99": estimate(70.0, "ms"), "control": estimate(30.0, "ms"),
-        "cpus": 8, "control_cpus": 1, "throttled": estimate(60.0, "%"),
-        "control_throttled": estimate(20.0, "%") });
-    let seen = |place: &str| {
-        json!({ "runtime": "Go", "release": "go1.24.9", "cpus": 8, "quota": "50ms/100ms",
+    let both = |cpus: u32, p99: f64, throttled: f64| {
+        json!({ "runtime": "Go", "p99": estimate(p99, "ms"), "control": estimate(30.0, "ms"),
+            "cpus": cpus, "control_cpus": 1, "throttled": estimate(throttled, "%"),
+            "control_throttled": estimate(20.0, "%") })
+    };
+    let seen = |place: &str, cpus: u32| {
+        json!({ "runtime": "Go", "release": "go1.24.9", "cpus": cpus, "quota": "50ms/100ms",
             "place": place })
     };
     let command = json!({ "command": "apt-get install nodejs" });
     vec![
         ("costs", json!({ "runtime": "Go" })),
-        ("costs", both.clone()),
-        ("costs-nothing", both),
+        ("costs", both(8, 70.0, 60.0)),
+        ("costs-nothing", both(2, 31.0, 22.0)),
         ("unsettled", json!({})),
         ("told", json!({ "setting": "GOMAXPROCS=1" })),
         ("release", json!({ "runtime": "Go", "release": "go1.24.9" })),
-        ("blind", seen("parent")),
-        ("sees", seen("leaf")),
-        ("sees", seen("namespace")),
+        ("blind", seen("parent", 8)),
+        ("sees", seen("leaf", 1)),
+        ("sees", seen("namespace", 1)),
         ("few-requests", json!({ "arm": "default", "requests": 40 })),
         ("more-requests", json!({ "least": 100 })),
         ("never-throttled", json!({})),

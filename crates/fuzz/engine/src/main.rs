@@ -6,6 +6,7 @@
 use fuzz::Target;
 use std::sync::LazyLock;
 
+/// The target. A static, since libFuzzer calls a function with nothing but the input.
 static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     let name = std::env::var("TAILBACK_FUZZ").unwrap_or_default();
     let names = || fuzz::TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ");

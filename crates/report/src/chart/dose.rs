@@ -115,7 +115,7 @@ fn number_of(record: &Judged, arm: &str, setting: &str) -> Option<f64> {
     match arm.settings.0.get(setting)? {
         Value::Number(number) => Some(*number as f64),
         Value::Text(text) => {
-            let ms = model::units::parse_duration(text).ok().map(|d| d.as_secs_f64() * 1e3);
+            let ms = model::units::parse_duration(text).ok().map(os::time::ms);
             ms.or_else(|| model::units::parse_size(text).ok().map(|size| size as f64))
         }
         Value::Numbers(numbers) => match numbers.as_slice() {

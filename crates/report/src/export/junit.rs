@@ -2,7 +2,7 @@
 //! control.
 
 use super::figure;
-use super::suites::{Case, Problem, Suite, write};
+use super::suites::{Case, NotPassed, Suite, write};
 use crate::Shown;
 use crate::prose::{Prose, plain};
 use model::{ArmResult, Judged, Role, State};
@@ -21,7 +21,7 @@ fn suite(record: &Judged, prose: &Prose) -> Suite {
     let case = |name: String, state, sentence: &str| Case {
         name,
         class: format!("tailback.{scenario}"),
-        result: Problem::of(state, sentence),
+        result: NotPassed::of(state, sentence),
         out: None,
     };
     let judged = record.judgement.arms.iter().filter(|arm| arm.state.is_some());

@@ -22,14 +22,14 @@ pub struct Case {
     /// Its class.
     pub class: String,
     /// The reason why it did not pass; None if it passed.
-    pub result: Option<Problem>,
+    pub result: Option<NotPassed>,
     /// The text that it printed.
     pub out: Option<String>,
 }
 
 /// Why a test case did not pass.
 #[derive(Debug)]
-pub struct Problem {
+pub struct NotPassed {
     /// The XML element.
     element: Element,
     /// The kind of problem, in one word.
@@ -45,7 +45,7 @@ enum Element {
     Skipped,
 }
 
-impl Problem {
+impl NotPassed {
     /// The result of a test case for a verdict. A stall is a failure. An open verdict is an
     /// error, since the test did not pass.
     pub fn of(state: State, message: &str) -> Option<Self> {
@@ -55,12 +55,12 @@ impl Problem {
             State::Affected => Element::Failure,
             State::Inconclusive | State::Untrustworthy => Element::Error,
         };
-        Some(Problem { element, word: state.word().to_owned(), message: message.to_owned() })
+        Some(NotPassed { element, word: state.word().to_owned(), message: message.to_owned() })
     }
 
     /// An error of this kind, without a verdict.
     pub fn error(word: &str, message: String) -> Self {
-        Problem { element: Element::Error, word: word.to_owned(), message }
+        NotPassed { element: Element::Error, word: word.to_owned(), message }
     }
 }
 
@@ -89,7 +89,7 @@ pub fn write(name: &str, suites: &[Suite]) -> String {
                     @for case in &suite.cases {
                         (line(8))
                         testcase name=(text(&case.name)) classname=(text(&case.class)) {
-                            @if let Some(Problem { element, word, message }) = &case.result {
+                            @if let Some(NotPassed { element, word, message }) = &case.result {
                                 (line(12))
                                 @match element {
                                     Element::Failure => failure message=(text(message)) type=(word) {}

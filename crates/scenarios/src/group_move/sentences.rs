@@ -77,8 +77,8 @@ impl Sentence for GroupMoveFact {
             }
             F::OtherMovers => {
                 "A move is cheap shortly after another one. If other programs (systemd, a \
-                 container runtime) moved processes during the run, this holds only as long as \
-                 they go on."
+                 container runtime) moved processes during the run, their moves made the moves of \
+                 this run cheap. Without them a move may wait here."
                     .into()
             }
             F::FavorDynmods => {

@@ -65,7 +65,6 @@ pub enum Sleeps {
     #[default]
     Lock,
     /// For a message of another process of its name.
-    #[serde(alias = "otherwise")]
     Input,
 }
 

@@ -212,7 +212,7 @@ pub enum NativeFix {
     DirtyScheduler,
     /// A flag of the VM that makes other schedulers take waiting work.
     Flags(NodeFlags),
-    /// Processes without a scheduler of their own.
+    /// Processes that are bound to no scheduler.
     Unbind,
 }
 
@@ -235,11 +235,14 @@ impl NativeFix {
                 "Run that function on a dirty scheduler, or have it yield.".to_owned()
             }
             NativeFix::Flags(of_node) => {
-                format!("{} Other schedulers then take work that waits behind it.", flags(of_node))
+                format!(
+                    "{} Other schedulers then take the work that waits behind a busy scheduler.",
+                    flags(of_node)
+                )
             }
             NativeFix::Unbind => {
-                "Start its processes without a scheduler of their own (the option \
-                                  {scheduler, N} of spawn_opt)."
+                "Do not bind its processes to a scheduler: start them without the option \
+                 {scheduler, N} of spawn_opt."
                     .to_owned()
             }
         }
@@ -252,7 +255,7 @@ pub fn flags(flags: &NodeFlags) -> String {
     let words = words.join(" ");
     match flags.configured {
         Configured::ErlFlags => format!("Start the node with ERL_FLAGS=\"{words}\"."),
-        Configured::VmArgs => format!("Add to vm.args: {words}"),
+        Configured::VmArgs => format!("Add {words} to vm.args."),
         Configured::RabbitMq => {
             format!("Set RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=\"{words}\" in rabbitmq-env.conf.")
         }

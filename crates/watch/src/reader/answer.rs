@@ -19,7 +19,7 @@ pub enum Material<F> {
     /// For each process, whether it has such a thread.
     Found(Vec<bool>),
     /// What was read at the places where names of a container may be.
-    Kept(Vec<(workload::Place, Vec<u8>)>),
+    Kept(Vec<(workload::NameSource, Vec<u8>)>),
 }
 
 /// Answers a question.

@@ -42,6 +42,8 @@ impl ReaderState {
 #[derive(Debug)]
 pub struct Reader {
     socket: UnixStream,
+    /// No `os::child::Child`: that sends a signal when it is dropped, and a process within Landlock
+    /// may send none.
     child: Child,
     inbox: Input,
     next: u64,

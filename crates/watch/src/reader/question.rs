@@ -6,7 +6,7 @@ use crate::runtime::{LiveRuntime, Settings};
 use crate::workload::Names;
 use host::MappedFile;
 use model::live::Engine;
-use probe::elf::Place;
+use probe::elf::Offset;
 use serde::{Deserialize, Serialize};
 
 /// Most offsets or processes in one question.
@@ -95,13 +95,13 @@ pub enum Request {
 
 /// The places that a question is about.
 impl What {
-    pub(super) fn places(&self, code: u64) -> Vec<Place> {
+    pub(super) fn places(&self, code: u64) -> Vec<Offset> {
         match self {
             What::InFile(_, offsets) => {
-                offsets.iter().take(MOST_PLACES).map(|offset| Place::InFile(*offset)).collect()
+                offsets.iter().take(MOST_PLACES).map(|offset| Offset::InFile(*offset)).collect()
             }
             What::InProgram(address) => {
-                address.checked_sub(code).map(Place::InCode).into_iter().collect()
+                address.checked_sub(code).map(Offset::InCode).into_iter().collect()
             }
             _ => Vec::new(),
         }

@@ -2,7 +2,7 @@
 
 use super::answer::{Material, answer};
 use super::question::{Answer, MOST_PLACES, Question, What};
-use crate::workload::{Place, places};
+use crate::workload::{NameSource, places};
 use host::{ProcessFiles, Roots, kept};
 use os::death;
 use os::sandbox::{Files, Network, keep_privileges, limit_memory, limit_time, restrict};
@@ -93,12 +93,12 @@ fn gather(roots: &Roots, files: &ProcessFiles, what: &What) -> Option<Material<F
 }
 
 /// What a container engine or the kubelet keeps in a place.
-fn kept(roots: &Roots, place: &Place) -> Option<Vec<u8>> {
+fn kept(roots: &Roots, place: &NameSource) -> Option<Vec<u8>> {
     match place {
-        Place::Bundle(path) | Place::Docker(path) | Place::Podman(path) => {
+        NameSource::Bundle(path) | NameSource::Docker(path) | NameSource::Podman(path) => {
             kept::read(roots, path, KEPT)
         }
-        Place::Links(path) | Place::Pods(path) => kept::names(roots, path, KEPT_NAMES),
+        NameSource::Links(path) | NameSource::Pods(path) => kept::names(roots, path, KEPT_NAMES),
     }
 }
 

@@ -9,7 +9,7 @@ mod state;
 mod words;
 
 pub use path::workload;
-pub use state::{Names, Place, names, places};
+pub use state::{NameSource, Names, names, places};
 #[cfg(any(test, feature = "testing"))]
 pub use words::samples;
 pub use words::{sentence, with_image};

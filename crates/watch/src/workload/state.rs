@@ -25,7 +25,7 @@ const DIGEST: usize = 64;
 
 /// Where names of one container may be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Place {
+pub enum NameSource {
     /// A file with the annotations of a container, in the format of the OCI runtime
     /// specification.
     Bundle(String),
@@ -68,21 +68,21 @@ impl Names {
 
 /// Where the names of a container may be, the most informative place first. Paths are relative to
 /// the root of the machine. The kubelet's places are only for containers in a pod.
-pub fn places(engine: Option<Engine>, id: &str, in_pod: bool) -> Vec<Place> {
-    let bundle = |folder: &str| Place::Bundle(format!("{folder}/{id}/config.json"));
+pub fn places(engine: Option<Engine>, id: &str, in_pod: bool) -> Vec<NameSource> {
+    let bundle = |folder: &str| NameSource::Bundle(format!("{folder}/{id}/config.json"));
     let containerd = |namespace: &str| {
         ["run/containerd", "run/k3s/containerd"]
             .map(|run| bundle(&format!("{run}/io.containerd.runtime.v2.task/{namespace}")))
     };
     let crio = || {
         ["run/containers/storage", "var/lib/containers/storage"].map(|storage| {
-            Place::Bundle(format!("{storage}/overlay-containers/{id}/userdata/config.json"))
+            NameSource::Bundle(format!("{storage}/overlay-containers/{id}/userdata/config.json"))
         })
     };
-    let docker = || Place::Docker(format!("var/lib/docker/containers/{id}/config.v2.json"));
+    let docker = || NameSource::Docker(format!("var/lib/docker/containers/{id}/config.v2.json"));
     let podman = || {
         ["containers.json", "volatile-containers.json"].map(|list| {
-            Place::Podman(format!("var/lib/containers/storage/overlay-containers/{list}"))
+            NameSource::Podman(format!("var/lib/containers/storage/overlay-containers/{list}"))
         })
     };
     let mut all = Vec::new();
@@ -101,21 +101,21 @@ pub fn places(engine: Option<Engine>, id: &str, in_pod: bool) -> Vec<Place> {
         }
     }
     if in_pod {
-        all.push(Place::Links("var/log/containers".to_owned()));
-        all.push(Place::Pods("var/log/pods".to_owned()));
+        all.push(NameSource::Links("var/log/containers".to_owned()));
+        all.push(NameSource::Pods("var/log/pods".to_owned()));
     }
     all
 }
 
 /// The names of a container, from what was found at its places: the bytes of a file, or the names
 /// in a folder, one per line.
-pub fn names(found: &[(Place, Vec<u8>)], id: &str, pod_uid: Option<&str>) -> Names {
+pub fn names(found: &[(NameSource, Vec<u8>)], id: &str, pod_uid: Option<&str>) -> Names {
     let all = found.iter().filter_map(|(place, bytes)| match place {
-        Place::Bundle(_) => bundle(bytes),
-        Place::Docker(_) => docker(bytes),
-        Place::Podman(_) => podman(bytes, id),
-        Place::Links(_) => lines(bytes).find_map(|name| link(name, id)),
-        Place::Pods(_) => lines(bytes).find_map(|name| pod(name, pod_uid?)),
+        NameSource::Bundle(_) => bundle(bytes),
+        NameSource::Docker(_) => docker(bytes),
+        NameSource::Podman(_) => podman(bytes, id),
+        NameSource::Links(_) => lines(bytes).find_map(|name| link(name, id)),
+        NameSource::Pods(_) => lines(bytes).find_map(|name| pod(name, pod_uid?)),
     });
     all.fold(Names::default(), Names::or)
 }
@@ -251,7 +251,7 @@ mod tests {
     const ID: &str = "3f2a9c1d0b7e4f5a6b7c8d9e0f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c";
     const UID: &str = "6f1b2c3d-1111-2222-3333-444455556666";
 
-    fn of(place: fn(String) -> Place, bytes: &str) -> [String; 4] {
+    fn of(place: fn(String) -> NameSource, bytes: &str) -> [String; 4] {
         let found = [(place(String::new()), bytes.as_bytes().to_vec())];
         let Names { container, image, namespace, pod } = names(&found, ID, Some(UID));
         [container, image, namespace, pod].map(|name| name.unwrap_or("-".to_owned()))
@@ -265,32 +265,32 @@ mod tests {
             "io.kubernetes.cri.sandbox-id": "0123", "io.kubernetes.cri.sandbox-name": "orders-0",
             "io.kubernetes.cri.sandbox-namespace": "shop", "io.kubernetes.cri.sandbox-uid": "6f1b"}}"#;
         let wanted = ["db", "docker.io/library/postgres:16", "shop", "orders-0"];
-        assert_eq!(of(Place::Bundle, containerd), wanted);
+        assert_eq!(of(NameSource::Bundle, containerd), wanted);
         // The container that keeps the namespaces of a pod has no name.
         let sandbox = r#"{"annotations": {"io.kubernetes.cri.container-type": "sandbox",
             "io.kubernetes.cri.sandbox-name": "orders-0", "io.kubernetes.cri.sandbox-namespace": "shop"}}"#;
-        assert_eq!(of(Place::Bundle, sandbox), ["-", "-", "shop", "orders-0"]);
+        assert_eq!(of(NameSource::Bundle, sandbox), ["-", "-", "shop", "orders-0"]);
         let crio = r#"{"annotations": {"io.kubernetes.container.name": "db",
             "io.kubernetes.cri-o.Image": "5f0c7a1e5f0c7a1e5f0c7a1e5f0c7a1e5f0c7a1e5f0c7a1e5f0c7a1e5f0c7a1e",
             "io.kubernetes.cri-o.ImageName": "quay.io/shop/db:3", "io.kubernetes.pod.name": "orders-0",
             "io.kubernetes.pod.namespace": "shop", "io.kubernetes.pod.uid": "6f1b"}}"#;
-        assert_eq!(of(Place::Bundle, crio), ["db", "quay.io/shop/db:3", "shop", "orders-0"]);
+        assert_eq!(of(NameSource::Bundle, crio), ["db", "quay.io/shop/db:3", "shop", "orders-0"]);
         let nerdctl = r#"{"annotations": {"nerdctl/name": "web", "nerdctl/namespace": "default"}}"#;
-        assert_eq!(of(Place::Bundle, nerdctl), ["web", "-", "-", "-"]);
-        assert_eq!(of(Place::Bundle, r#"{"process": {}}"#), ["-"; 4]);
+        assert_eq!(of(NameSource::Bundle, nerdctl), ["web", "-", "-", "-"]);
+        assert_eq!(of(NameSource::Bundle, r#"{"process": {}}"#), ["-"; 4]);
     }
 
     #[test]
     fn what_docker_keeps() {
         let own = r#"{"ID": "3f2a", "Name": "/web", "Image": "sha256:5f0c",
             "Config": {"Hostname": "3f2a", "Image": "nginx:1.25", "Labels": {"a": "b"}}}"#;
-        assert_eq!(of(Place::Docker, own), ["web", "nginx:1.25", "-", "-"]);
+        assert_eq!(of(NameSource::Docker, own), ["web", "nginx:1.25", "-", "-"]);
         let of_kubernetes = r#"{"Name": "/k8s_db_orders-0_shop_6f1b_0", "Config": {"Image": "sha256:5f0c",
             "Labels": {"io.kubernetes.container.name": "db", "io.kubernetes.pod.name": "orders-0",
             "io.kubernetes.pod.namespace": "shop"}}}"#;
-        assert_eq!(of(Place::Docker, of_kubernetes), ["db", "-", "shop", "orders-0"]);
+        assert_eq!(of(NameSource::Docker, of_kubernetes), ["db", "-", "shop", "orders-0"]);
         let bare = r#"{"Name": "/web", "Config": {"Labels": null}}"#;
-        assert_eq!(of(Place::Docker, bare), ["web", "-", "-", "-"]);
+        assert_eq!(of(NameSource::Docker, bare), ["web", "-", "-", "-"]);
     }
 
     #[test]
@@ -299,24 +299,30 @@ mod tests {
             r#"[{{"id": "0123", "names": ["other"]}}, {{"id": "{ID}", "names": ["web"], "image": "5f0c",
             "metadata": "{{\"image-name\":\"docker.io/library/nginx:latest\",\"name\":\"web\"}}"}}]"#
         );
-        assert_eq!(of(Place::Podman, &list), ["web", "docker.io/library/nginx:latest", "-", "-"]);
-        assert_eq!(of(Place::Podman, r#"[{"id": "0123", "names": ["other"]}]"#), ["-"; 4]);
+        assert_eq!(
+            of(NameSource::Podman, &list),
+            ["web", "docker.io/library/nginx:latest", "-", "-"]
+        );
+        assert_eq!(of(NameSource::Podman, r#"[{"id": "0123", "names": ["other"]}]"#), ["-"; 4]);
     }
 
     #[test]
     fn what_the_kubelet_names() {
         let links = format!("x.log\norders-0_shop_db-{ID}.log\nweb-1_shop_web-0123.log\n");
-        assert_eq!(of(Place::Links, &links), ["db", "-", "shop", "orders-0"]);
+        assert_eq!(of(NameSource::Links, &links), ["db", "-", "shop", "orders-0"]);
         let folders = format!("kube-system_etcd-node_0123\nshop_orders-0_{UID}\n");
-        assert_eq!(of(Place::Pods, &folders), ["-", "-", "shop", "orders-0"]);
-        assert_eq!(of(Place::Links, &links.replace(ID, "0123")), ["-"; 4]);
+        assert_eq!(of(NameSource::Pods, &folders), ["-", "-", "shop", "orders-0"]);
+        assert_eq!(of(NameSource::Links, &links.replace(ID, "0123")), ["-"; 4]);
     }
 
     #[test]
     fn the_first_place_decides_and_others_add_what_it_lacks() {
         let sandbox = br#"{"annotations": {"io.kubernetes.cri.image-name": "a:1"}}"#.to_vec();
         let links = format!("orders-0_shop_db-{ID}.log").into_bytes();
-        let found = [(Place::Bundle(String::new()), sandbox), (Place::Links(String::new()), links)];
+        let found = [
+            (NameSource::Bundle(String::new()), sandbox),
+            (NameSource::Links(String::new()), links),
+        ];
         let names = names(&found, ID, None);
         assert_eq!((names.image.as_deref(), names.pod.as_deref()), (Some("a:1"), Some("orders-0")));
     }
@@ -332,8 +338,9 @@ mod tests {
     #[test]
     fn each_engine_is_looked_for_where_it_keeps_its_containers() {
         let of = |engine, in_pod| places(engine, ID, in_pod);
-        let has =
-            |all: &[Place], part: &str| all.iter().any(|one| format!("{one:?}").contains(part));
+        let has = |all: &[NameSource], part: &str| {
+            all.iter().any(|one| format!("{one:?}").contains(part))
+        };
         assert!(has(&of(Some(Engine::Containerd), true), "v2.task/k8s.io/3f2a"));
         assert!(has(&of(Some(Engine::Containerd), false), "v2.task/default/3f2a"));
         let unknown = of(None, true);
@@ -348,8 +355,9 @@ mod tests {
         #[test]
         fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..300), text in ".{0,99}") {
             for bytes in [bytes, text.into_bytes()] {
-                for place in [Place::Bundle, Place::Docker, Place::Podman, Place::Links, Place::Pods] {
-                    names(&[(place(String::new()), bytes.clone())], ID, Some(UID));
+                use NameSource::{Bundle, Docker, Links, Podman, Pods};
+                for source in [Bundle, Docker, Podman, Links, Pods] {
+                    names(&[(source(String::new()), bytes.clone())], ID, Some(UID));
                 }
             }
         }

@@ -2,9 +2,10 @@
 
 use super::load::LoadFlags;
 use super::render;
-use super::times::{ns, refused};
+use super::times::refused;
 use crate::command::{Failure, Run, Session, below};
 use model::units::parse_duration;
+use os::time::whole_ns;
 use sim::{Config, Era, Goal, Rules, Workload};
 use std::time::Duration;
 
@@ -147,7 +148,7 @@ impl CpuQuota {
                  again for another",
             ));
         }
-        let mut goal = Goal::new(percentile, ns(target));
+        let mut goal = Goal::new(percentile, whole_ns(target));
         goal.burst_ns = most_burst_ns;
         let answer = sim::find_quota(config, workload, &goal).map_err(refused)?;
         Ok(match self.json {
@@ -175,9 +176,9 @@ impl CpuQuota {
             (self.duration, &mut config.duration_ns),
         ];
         for (given, value) in times {
-            *value = given.map_or(*value, ns);
+            *value = given.map_or(*value, whole_ns);
         }
-        config.quota_ns = self.quota.map(ns).or(config.quota_ns);
+        config.quota_ns = self.quota.map(whole_ns).or(config.quota_ns);
         config.hz = self.hz.unwrap_or(config.hz);
         config.seed = self.seed.unwrap_or(config.seed);
         Ok(config)

@@ -1,9 +1,10 @@
 //! The load of a simulation, made from the flags.
 
-use super::times::{ns, refused};
+use super::times::refused;
 use crate::exit::Failure;
 use crate::{input, output};
 use model::units::{self, parse_duration};
+use os::time::whole_ns;
 use sim::{Arrivals, Bursts, Config, Fibtest, Periodic, Service, Workload};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -154,12 +155,12 @@ impl LoadFlags {
     fn fibtest(&self, config: &Config) -> Workload {
         let mut load = Fibtest::new(self.threads(config));
         load.fast = self.fast.unwrap_or(load.fast);
-        load.slow_burst_ns = self.slow_burst.map_or(load.slow_burst_ns, ns);
-        load.sleep_ns = self.sleep.map_or(load.sleep_ns, ns);
+        load.slow_burst_ns = self.slow_burst.map_or(load.slow_burst_ns, whole_ns);
+        load.sleep_ns = self.sleep.map_or(load.sleep_ns, whole_ns);
         match self.measure_wakeup.then(host::wakeup::cost) {
             Some(Some(cost)) => {
                 output::note(&format!("a wake-up costs {} here", units::format_duration(cost)));
-                load.slow_burst_ns = ns(cost);
+                load.slow_burst_ns = whole_ns(cost);
             }
             Some(None) => output::note(
                 "the clock of this kernel is too coarse for the cost of a wake-up; --slow-burst \
@@ -171,15 +172,15 @@ impl LoadFlags {
     }
 
     fn arrivals(&self, config: &Config) -> Workload {
-        let mean_ns = ns(self.service.unwrap_or(SERVICE));
+        let mean_ns = whole_ns(self.service.unwrap_or(SERVICE));
         let service = match self.service_kind.unwrap_or_default() {
             ServiceKind::Fixed => Service::Fixed(mean_ns),
             ServiceKind::LogNormal => Service::LogNormal { median_ns: mean_ns, sigma: SIGMA },
             ServiceKind::Exponential => Service::Exponential { mean_ns },
         };
         let size = self.burst_size.unwrap_or(BURST_SIZE);
-        let bursts = self.burst_gap.map(|gap| Bursts { mean_gap_ns: ns(gap), size });
-        let (mean_gap_ns, workers) = (ns(self.gap.unwrap_or(GAP)), self.threads(config));
+        let bursts = self.burst_gap.map(|gap| Bursts { mean_gap_ns: whole_ns(gap), size });
+        let (mean_gap_ns, workers) = (whole_ns(self.gap.unwrap_or(GAP)), self.threads(config));
         Workload::Arrivals(Arrivals { mean_gap_ns, bursts, service, workers })
     }
 
@@ -201,7 +202,7 @@ impl LoadFlags {
 fn parse_task(text: &str) -> Result<Periodic, Failure> {
     let wrong = || Failure::usage(format!("--task {text}: not PERIOD:COST:CPU, as 100ms:5ms:0"));
     let [period, cost, cpu] = text.split(':').collect::<Vec<_>>()[..] else { return Err(wrong()) };
-    let time = |text: &str| units::parse_duration(text).map(ns).map_err(|_| wrong());
+    let time = |text: &str| units::parse_duration(text).map(whole_ns).map_err(|_| wrong());
     let cpu = cpu.parse().map_err(|_| wrong())?;
     Ok(Periodic { period_ns: time(period)?, cost_ns: time(cost)?, offset_ns: 0, cpu })
 }

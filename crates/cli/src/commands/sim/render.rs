@@ -2,6 +2,7 @@
 
 use super::times::time;
 use model::estimate::number;
+use os::time::ms_of_ns as ms;
 use serde_json::{Value, json};
 use sim::{Answer, Config, Goal, Holding, Outcome};
 use std::fmt::Write as _;
@@ -9,10 +10,6 @@ use std::fmt::Write as _;
 /// The percentiles of latencies that are shown.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9), ("max", 100.0)];
-
-fn ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
-}
 
 fn config_json(config: &Config) -> Value {
     json!({

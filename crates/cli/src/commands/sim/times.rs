@@ -1,13 +1,8 @@
-//! Conversions of times, and errors of the simulation.
+//! How the simulation prints times, and how it refuses an input.
 
 use crate::exit::Failure;
 use model::units;
 use std::time::Duration;
-
-/// A duration in nanoseconds.
-pub(super) fn ns(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
 
 /// Nanoseconds in the form that people write: `10ms`.
 pub(super) fn time(ns: u64) -> String {

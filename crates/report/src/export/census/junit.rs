@@ -1,7 +1,7 @@
 //! A census as JUnit XML: a suite for each scenario, a test case for each group of hosts with the
 //! same answers. So even a million hosts give only as many cases as there are groups.
 
-use crate::export::suites::{Case, Problem, Suite, write};
+use crate::export::suites::{Case, NotPassed, Suite, write};
 use crate::prose::{census as prose, plain};
 use model::census::{Group, Hosts, ScenarioCensus};
 use model::{Census, State};
@@ -32,7 +32,7 @@ fn case(name: &str, scenario: &ScenarioCensus, group: &Group, state: State) -> C
     Case {
         name: title(&group.hosts),
         class: format!("tailback.{name}"),
-        result: Problem::of(state, &message(scenario, group, state)),
+        result: NotPassed::of(state, &message(scenario, group, state)),
         out: Some(format!("records: {}", records.join(", "))),
     }
 }
@@ -58,7 +58,7 @@ fn unreachable(missing: &Hosts) -> Suite {
     let case = Case {
         name: title(missing),
         class: "tailback.unreachable".to_owned(),
-        result: Some(Problem::error("unreachable", message)),
+        result: Some(NotPassed::error("unreachable", message)),
         out: None,
     };
     Suite { name: "unreachable".to_owned(), seconds: None, cases: vec![case] }

@@ -189,12 +189,12 @@ impl<T: Whole> Field<'_, T> {
 
 /// A time in whole microseconds.
 pub fn us(time: Time) -> u64 {
-    u64::try_from(time.get().as_micros()).unwrap_or(u64::MAX)
+    os::time::whole_us(time.get())
 }
 
 /// A time in whole milliseconds.
 pub fn ms(time: Time) -> u64 {
-    u64::try_from(time.get().as_millis()).unwrap_or(u64::MAX)
+    os::time::whole_ms(time.get())
 }
 
 /// A size in bytes, as a C constant.
