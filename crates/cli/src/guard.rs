@@ -101,6 +101,7 @@ impl Guard {
 
     /// Ends the helper, and waits for its end.
     pub fn end(&self) {
+        host::cgroup::take_back_all();
         // Each save has ended before this, so no file is left.
         self.leaves.take().into_iter().flatten().for_each(Noted::undone);
         let Some(mut helper) = unpoisoned(&self.helper).take() else { return };

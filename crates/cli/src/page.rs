@@ -25,17 +25,17 @@ pub fn write(session: &Session, text: &str, path: Option<&PathBuf>) -> Result<()
             path.display()
         )));
     }
-    runner::save_text(text, path).map_err(|error| not_written(&error))
+    runner::save_text(text, path).map_err(|error| not_written(&error, "file"))
 }
 
 /// The failure of a file that could not be written: room on the disk is a need, any other reason is
-/// a wrong file.
-fn not_written(error: &SaveError) -> Failure {
+/// bad usage. `named` is what the user named: a file or a folder.
+pub fn not_written(error: &SaveError, named: &str) -> Failure {
     match error.source.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             Failure::need(format!("{error}; free some disk space or write elsewhere"))
         }
-        _ => Failure::usage(format!("{error}; name a file that can be written")),
+        _ => Failure::usage(format!("{error}; name a {named} that can be written")),
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
     fn a_full_disk_is_a_missing_need_and_a_wrong_file_is_bad_usage() {
         let code = |kind: ErrorKind| {
             let path = PathBuf::from("/x/page.html");
-            not_written(&SaveError { path, source: kind.into() }).code
+            not_written(&SaveError { path, source: kind.into() }, "file").code
         };
         assert_eq!(code(ErrorKind::StorageFull), exit::NEED);
         assert_eq!(code(ErrorKind::QuotaExceeded), exit::NEED);

@@ -82,11 +82,24 @@ fn a_pipe_in_the_place_of_a_file_of_an_otp_is_not_waited_for() {
     }
 }
 
-/// The binary, run as nobody, from a folder that nobody can reach.
-fn as_nobody(place: &Place, args: &[&str]) -> Command {
+/// Runs the binary as nobody, from a folder that nobody can reach.
+fn run_as_nobody(place: &Place, args: &[&str]) -> Ran {
     let mut command = place.program(reachable(place).to_str().unwrap());
     command.args(args).uid(NOBODY).gid(NOBODY);
-    command
+    start_at_nice_0(place, command).end()
+}
+
+/// Starts a command with the usual nice value, whatever the one of this test: nobody may keep or
+/// raise a nice value, but not lower it. Only root may call this.
+fn start_at_nice_0(place: &Place, command: Command) -> Running<'_> {
+    // On its own thread, since a child inherits the nice value of the thread that starts it.
+    std::thread::scope(|scope| {
+        let usual = scope.spawn(|| {
+            rustix::process::setpriority_process(None, 0).unwrap();
+            place.start(command)
+        });
+        usual.join().unwrap()
+    })
 }
 
 fn reachable(place: &Place) -> PathBuf {
@@ -103,7 +116,7 @@ fn nobody_may_not_raise_a_priority_and_is_told_what_would_help() {
         return;
     }
     let place = Place::new();
-    let ran = place.run(as_nobody(&place, &["run", "mmap-lock", "--nice", "-5"]));
+    let ran = run_as_nobody(&place, &["run", "mmap-lock", "--nice", "-5"]);
     ran.assert_no_panic();
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert_eq!(ran.complaints().len(), 1, "{ran:?}");
@@ -120,7 +133,7 @@ fn nobody_may_run_it_with_its_defaults() {
     }
     let _turn = turn::take();
     let place = Place::new();
-    let ran = place.run(as_nobody(&place, &["run", "mmap-lock", "--samples", "1", "--json"]));
+    let ran = run_as_nobody(&place, &["run", "mmap-lock", "--samples", "1", "--json"]);
     ran.assert_no_panic();
     assert_eq!(ran.json()["ended"], "complete", "{ran:?}");
     assert_eq!(place.records().len(), 1, "{ran:?}");
@@ -134,7 +147,7 @@ fn nobody_may_not_make_a_group_and_is_told_what_would_help() {
         return;
     }
     let place = Place::new();
-    let ran = place.run(as_nobody(&place, &["run", "cpu-quota", "--json"]));
+    let ran = run_as_nobody(&place, &["run", "cpu-quota", "--json"]);
     ran.assert_no_panic();
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert!(ran.complaints().len() == 1 && ran.err.contains("run as root"), "{ran:?}");
@@ -163,13 +176,13 @@ fn no_cpu_controller_or_one_that_cannot_be_written_is_said_in_one_line() {
     }
 }
 
-/// Starts a program in its own mount namespace, after this mount command. The process becomes the
-/// program.
+/// Starts a program in its own mount namespace, after this mount command and with the usual nice
+/// value. The process becomes the program.
 fn start_mounted<'a>(place: &'a Place, mount: &str, program: &[&str]) -> Running<'a> {
     let mut command = place.program("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-ec"]);
     command.arg(format!("{mount}\nexec \"$@\"")).arg("sh").args(program);
-    place.start(command)
+    start_at_nice_0(place, command)
 }
 
 /// Whether mount namespaces work. If not, prints that the test is skipped.
@@ -324,6 +337,29 @@ fn a_full_disk_costs_no_hindsight() {
             assert!(wrong.contains(part), "{ran:?}");
         }
     }
+}
+
+#[test]
+fn man_pages_need_room_on_the_disk_and_a_folder_that_can_be_written() {
+    let place = Place::new();
+    let file = place.path("file");
+    std::fs::write(&file, "").unwrap();
+    let ran = place.say(&["generate", "man", file.join("man1").to_str().unwrap()]);
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    assert_eq!(ran.complaints().len(), 1, "{ran:?}");
+    assert!(ran.err.contains("name a folder that can be written"), "{ran:?}");
+    if !mounts_or_skip("mount -t tmpfs -o size=64k none /mnt") {
+        return;
+    }
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let disk = disk.to_str().unwrap();
+    let program = [common::BINARY, "generate", "man", disk];
+    let ran = start_mounted(&place, &small_disk(disk), &program).end();
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert_eq!(ran.complaints().len(), 1, "{ran:?}");
+    assert!(ran.err.contains("No space left on device"), "{ran:?}");
+    assert!(ran.err.contains("free some disk space"), "{ran:?}");
 }
 
 #[test]

@@ -256,6 +256,20 @@ fn the_summary_names_every_page_once() {
     assert_eq!(named, there);
 }
 
+/// The script of the site empties its folder.
+#[test]
+fn the_site_is_not_written_over_other_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("index.html");
+    std::fs::write(&page, "another site").unwrap();
+    let mut script = std::process::Command::new(root().join("scripts/site"));
+    let ran = script.arg(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "{said}");
+    assert!(said.contains("not made by this script"), "{said}");
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), "another site");
+}
+
 /// The record of the picture in README. The example there is the table of the same run.
 #[test]
 fn the_example_of_readme_is_what_its_record_prints() {

@@ -214,6 +214,7 @@ fn a_program_for_a_quota_shows_no_stall_where_slices_do_not_expire() {
 fn a_program_for_memory_high_shows_the_stall_and_none_with_a_limit_above_the_need() {
     let _turn = turn::take();
     match ParentGroup::find_memory(&Roots::real()) {
+        Ok(_) if !common::counts_waits_for_memory() => return,
         Ok(_) => {}
         Err(CgroupError::MemoryOfV1) => {
             return testing::does_not_apply("memory.high needs cgroup v2");

@@ -42,7 +42,7 @@ fn look_at(record: &Judged) {
         let text = text::record(&shown[0], look);
         assert!(!text.contains('\u{1b}'), "a text that steers the terminal");
         let explanation = analysis::explain(record, None);
-        report::explanation(&explanation, meta, look);
+        report::explanation(&explanation, record, meta, look);
     }
     for measure in [None, Some("stalled_per_s")] {
         let lines = Vec::from_iter(Line::new(record, "record.json", measure));

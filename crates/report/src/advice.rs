@@ -1,10 +1,9 @@
 //! The changes that a record recommends, those shown to help first.
 
 use crate::prose::fix::{effect, outcome};
-use crate::prose::{Prose, Step, suggestion};
+use crate::prose::{InGuest, Prose, Step, suggestion};
 use crate::repro;
-use model::suggestion::Command;
-use model::{FixOutcome, Judged, Meta, State, Suggestion};
+use model::{FixOutcome, Judged, Meta, State};
 
 /// How certain it is that a change helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,9 +81,10 @@ pub fn of(record: &Judged, meta: Option<&Meta>) -> Vec<Advice> {
     let mut all: Vec<Advice> =
         fixes.map(|fix| advice(fix.outcome.into(), effect(fix, meta), None)).collect();
     let guest = record.machine.guest_of();
+    let program = repro::program(record);
+    let guest = guest.as_ref().map(|guest| InGuest { guest, program });
     for one in &record.judgement.suggestions {
-        let Step { what, command } = suggestion::step(one, meta, guest.as_ref());
-        let command = command.filter(|_| !needs_program(record, one));
+        let Step { what, command } = suggestion::step(one, meta, guest);
         let untried =
             if record.judgement.state == State::Affected { Sure::Try } else { Sure::Next };
         let sure = one.measured.map_or(untried, Sure::from);
@@ -97,13 +97,6 @@ pub fn of(record: &Judged, meta: Option<&Meta>) -> Vec<Advice> {
     }
     all.sort_by_key(|advice| advice.sure);
     all
-}
-
-/// Whether the command of a suggestion would run another program than the record: the user named
-/// the program of the guest, and its path means nothing on another machine.
-fn needs_program(record: &Judged, suggestion: &Suggestion) -> bool {
-    let runs = suggestion.run.as_ref().is_some_and(|run| run.command == Command::Run);
-    runs && repro::program(record).is_some()
 }
 
 /// The tried fix that a suggestion refers to: the fix with this outcome. None if several fixes
@@ -147,16 +140,20 @@ mod tests {
     }
 
     #[test]
-    fn no_command_would_run_another_program_in_the_guest() {
+    fn each_command_names_the_program_of_the_guest() {
         let mut record = testing::record();
         let kernel_name = "debian:6.12".to_owned();
         record.machine.guest = Some(model::machine::Guest { kernel_name, ..Default::default() });
-        let commands = |record: &Judged| -> Vec<Option<String>> {
-            of(record, Some(&testing::META)).into_iter().map(|advice| advice.command).collect()
+        let commands = |record: &Judged| -> Vec<String> {
+            of(record, Some(&testing::META)).into_iter().filter_map(|one| one.command).collect()
         };
-        assert!(commands(&record).iter().any(Option::is_some));
+        let own = commands(&record);
+        assert!(!own.is_empty() && own.iter().all(|one| !one.contains("--program")), "{own:?}");
         record.tool.argv[0] = "/home/me/arm64/tailback".to_owned();
-        assert!(commands(&record).iter().all(Option::is_none));
+        let named = commands(&record);
+        assert_eq!(named.len(), own.len());
+        let program = " --program /home/me/arm64/tailback -- run some-stall";
+        assert!(named.iter().all(|one| one.contains(program)), "{named:?}");
     }
 
     #[test]

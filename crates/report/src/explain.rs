@@ -2,17 +2,23 @@
 
 use crate::look::Look;
 use crate::prose::explanation as prose;
-use crate::prose::{not_seen, plain};
+use crate::prose::{InGuest, not_seen, plain};
+use crate::repro;
 use model::evidence::{Span, Wait};
-use model::{Explanation, Meta, State};
+use model::{Explanation, Judged, Meta, State};
 use std::fmt::Write as _;
 
 /// Most spans of a timeline that are written.
 const SPANS: usize = 60;
 
-/// The explanation in about a dozen lines. `meta` describes its scenario, if this version knows
-/// it.
-pub fn explanation(explanation: &Explanation, meta: Option<&Meta>, look: Look) -> String {
+/// The explanation of a record in about a dozen lines. `meta` describes its scenario, if this
+/// version knows it.
+pub fn explanation(
+    explanation: &Explanation,
+    record: &Judged,
+    meta: Option<&Meta>,
+    look: Look,
+) -> String {
     let mut text = String::new();
     let arm = explanation.arm.as_deref().map(|arm| format!(" ({})", plain(arm)));
     let (scenario, arm) = (plain(&explanation.scenario), arm.unwrap_or_default());
@@ -25,7 +31,7 @@ pub fn explanation(explanation: &Explanation, meta: Option<&Meta>, look: Look) -
     for seen in &explanation.evidence {
         line(&mut text, look, "  - ", &prose::seen(seen));
     }
-    fix(&mut text, explanation, meta, look);
+    fix(&mut text, explanation, repro::program(record), meta, look);
     sources(&mut text, explanation, meta, look);
     text
 }
@@ -43,9 +49,17 @@ fn shares(text: &mut String, look: Look, explanation: &Explanation) {
     }
 }
 
-fn fix(text: &mut String, explanation: &Explanation, meta: Option<&Meta>, look: Look) {
+/// The fix or the next step. `program` is the program that the user named for the guest.
+fn fix(
+    text: &mut String,
+    explanation: &Explanation,
+    program: Option<&str>,
+    meta: Option<&Meta>,
+    look: Look,
+) {
     let Some(remedy) = &explanation.fix else { return };
-    let step = prose::remedy(remedy, meta, explanation.guest.as_ref());
+    let guest = explanation.guest.as_ref().map(|guest| InGuest { guest, program });
+    let step = prose::remedy(remedy, meta, guest);
     let heading = if explanation.state == State::Affected { "Fix" } else { "Next" };
     line(text, look, "  ", &format!("{heading}: {}", step.what));
     if let Some(command) = step.command {
@@ -149,11 +163,36 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::explanation::Remedy;
+
+    #[test]
+    fn the_command_of_a_next_step_names_the_program_of_the_guest() {
+        let mut record = crate::testing::record();
+        let kernel_name = "debian:6.12".to_owned();
+        record.machine.guest = Some(model::machine::Guest { kernel_name, ..Default::default() });
+        let next = record.judgement.suggestions[0].clone();
+        let step = Explanation {
+            guest: record.machine.guest_of(),
+            fix: Some(Remedy::Suggested(next)),
+            ..testing::explanation()
+        };
+        let text = |record: &Judged| {
+            explanation(&step, record, Some(&crate::testing::META), Look::default())
+        };
+        let vm = "      tailback vm --kernel debian:6.12 --cpus 1";
+        let run = " -- run some-stall ";
+        let own = text(&record);
+        assert!(own.contains(&format!("{vm}{run}")), "{own}");
+        record.tool.argv[0] = "/a b/tailback".to_owned();
+        let named = text(&record);
+        assert!(named.contains(&format!("{vm} --program '/a b/tailback'{run}")), "{named}");
+    }
 
     #[test]
     fn an_explanation_is_a_dozen_lines() {
         let look = Look { width: 100, ..Look::default() };
-        let text = explanation(&testing::explanation(), None, look);
+        let record = crate::testing::record();
+        let text = explanation(&testing::explanation(), &record, None, look);
         assert_eq!(
             text.lines().collect::<Vec<_>>(),
             [

@@ -116,6 +116,13 @@ impl<'a> Names<'a> {
         self.of_process(pid).or_else(of_ended)
     }
 
+    /// The session of a process that has ended, if one of its processes still existed: its group is
+    /// then taken for that of the process. 0 otherwise.
+    fn known_session(&self, pid: u32) -> u32 {
+        let session = self.ended.get(&pid).map(|thread| thread.session);
+        session.filter(|session| self.sessions.contains_key(session)).unwrap_or(0)
+    }
+
     /// The program of a known process.
     fn of_process(&self, pid: u32) -> Option<Key> {
         let process = self.tick.processes.get(&pid)?;
@@ -347,10 +354,10 @@ impl Window {
 
     fn chain(&mut self, chain: &ChainCounts, names: &Names) {
         let Some(sleeper) = names.of_process(chain.key.sleeper) else { return };
-        let holder = names.key(chain.key.holder, &chain.name, 0);
         if chain.key.slept == Slept::Journal {
-            return self.journal(chain, (sleeper, holder), names);
+            return self.journal(chain, sleeper, names);
         }
+        let holder = names.key(chain.key.holder, &chain.name, 0);
         let tick = names.tick;
         let in_scope = tick.processes[&chain.key.sleeper].in_scope;
         let both = (tick.processes.get(&chain.key.holder), &tick.processes[&chain.key.sleeper]);
@@ -362,7 +369,9 @@ impl Window {
     }
 
     /// A sleep for a commit of a journal: who slept, and for whose handle the commit waited.
-    fn journal(&mut self, chain: &ChainCounts, (sleeper, holder): (Key, Key), names: &Names) {
+    fn journal(&mut self, chain: &ChainCounts, sleeper: Key, names: &Names) {
+        let holder =
+            names.key(chain.key.holder, &chain.name, names.known_session(chain.key.holder));
         let io_max = holder.group.as_ref().and_then(|group| names.tick.io_max.get(group));
         let sums = self.programs.entry(sleeper).or_default();
         sums.in_scope |= names.tick.processes[&chain.key.sleeper].in_scope;

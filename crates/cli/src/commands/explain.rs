@@ -51,7 +51,7 @@ impl Run for Explain {
             session.out.value(&explanation);
         } else {
             let look = output::look_with(self.why);
-            session.out.print(&report::explanation(&explanation, Some(meta), look));
+            session.out.print(&report::explanation(&explanation, &record, Some(meta), look));
         }
         // The JSON has the timeline already.
         if self.timeline && !self.json {

@@ -2,7 +2,9 @@
 
 use super::erlang_app::ErlangApp;
 use crate::command::{Failure, Run, Session, below, commands_below};
+use crate::page;
 use clap_complete::Shell;
+use runner::SaveError;
 use std::path::PathBuf;
 
 commands_below! {
@@ -48,17 +50,17 @@ impl Run for Completions {
 
 impl Run for Man {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        let failed = |why: String| Failure::usage(format!("cannot write man pages: {why}"));
-        let shown = self.folder.display();
-        os::folders::make(&self.folder).map_err(|error| failed(format!("{shown}: {error}")))?;
+        let not_written = |error: SaveError| page::not_written(&error, "folder");
+        os::folders::make(&self.folder)
+            .map_err(|source| not_written(SaveError { path: self.folder.clone(), source }))?;
         let mut command = (session.command_line)().disable_help_subcommand(true);
         command.build();
         for page in pages(command) {
             let mut text = Vec::new();
-            page.render(&mut text).map_err(|error| failed(error.to_string()))?;
             let file = self.folder.join(page.get_filename());
-            runner::save_text(&String::from_utf8_lossy(&text), &file)
-                .map_err(|error| failed(error.to_string()))?;
+            page.render(&mut text)
+                .map_err(|source| not_written(SaveError { path: file.clone(), source }))?;
+            runner::save_text(&String::from_utf8_lossy(&text), &file).map_err(not_written)?;
         }
         Ok(0)
     }

@@ -392,6 +392,16 @@ pub fn two_cpus_or_skip() -> bool {
     testing::has_or_skip(allowed_cpus().len() >= 2, "needs two CPUs")
 }
 
+/// Whether the kernel counts how long a group waits for memory. If not, this prints why the test
+/// does not apply.
+pub fn counts_waits_for_memory() -> bool {
+    let counts = Path::new("/proc/pressure/memory").exists();
+    if !counts {
+        testing::does_not_apply("needs a kernel with CONFIG_PSI, and psi=1");
+    }
+    counts
+}
+
 /// A seed that runs the arms of the first block in this order.
 pub fn seed_for(order: &[usize]) -> String {
     let fits = |seed: &u64| runner::order_of_block(*seed, 0, order.len()) == order;

@@ -232,6 +232,10 @@ fn io_journal() -> Vec<(&'static str, Value)> {
         ("install", json!({})),
         ("no-room", json!({ "needed": 96, "available": 128 })),
         ("pause-too-long", json!({ "pause": "1s", "duration": "3s", "most": "600ms" })),
+        (
+            "round-too-long",
+            json!({ "burst": "8MiB", "cap": "64KiB", "wait": "128s", "longest": "10s" }),
+        ),
     ]
 }
 

@@ -20,9 +20,9 @@ const FOR_ROOT: &[&str] = &[
     "virtiofs",
 ];
 
-/// Modules that ext4 on a loop device needs. Debian's cloud kernels have all but the first built
-/// in.
-const FOR_LOOP: &[&str] = &["loop", "crc16", "crc32c_generic", "mbcache", "jbd2", "ext4"];
+/// Modules that ext4 on a loop device needs. Debian's cloud kernels have all but the last built in.
+/// They are added to a cached kernel in this order, and the last one shows that all are there.
+const FOR_LOOP: &[&str] = &["crc16", "crc32c_generic", "mbcache", "jbd2", "ext4", "loop"];
 
 /// Their folders below `kernel` in a module folder.
 const PLACES: &[&str] = &[
@@ -141,7 +141,7 @@ mod tests {
         }
         let for_root =
             ["virtio.ko", "virtio_ring.ko", "virtio_pci.ko.xz", "fuse.ko", "virtiofs.ko"];
-        let for_loop = ["loop.ko.zst", "ext4.ko"];
+        let for_loop = ["ext4.ko", "loop.ko.zst"];
         let all = of_release(folder.path());
         assert_eq!(file_names(all.clone()), [&for_root[..], &for_loop].concat());
         let loaded = |root, loop_devices| file_names(loaded(&all, root, loop_devices));

@@ -38,6 +38,15 @@ impl PassedOn {
     fn is_of(&self, parent_group: &ParentGroup) -> bool {
         self.group == parent_group.folder && parent_group.controllers.contains(&self.controller)
     }
+
+    /// Disables it. If that fails, it stays in the journal, and the next start tries again.
+    fn end(self) {
+        if let Undone::Now | Undone::Before | Undone::Left(_) =
+            switch_off(self.controller, &self.group, &self.children)
+        {
+            self.noted.undone();
+        }
+    }
 }
 
 /// Groups for whose children this process enabled a controller. This is a static, since the
@@ -89,23 +98,37 @@ fn pass_on_one(parent_group: &ParentGroup, controller: GroupController) -> Resul
 }
 
 /// Disables the controllers that this process has enabled, once no group of tailback needs them.
+///
+/// The io controller and those enabled with it stay until [`take_back_all`]. For each change, the
+/// kernel stops the start and the end of all processes while it moves the tasks of the groups below
+/// (`cgroup_update_dfl_csses`). For cpu and memory a change is rare, since most machines have them
+/// enabled; for io it would come twice in a trial.
 pub(super) fn take_back(parent_group: &ParentGroup) {
-    let mut all = passed_on();
-    let is_of = |one: &PassedOn| one.is_of(parent_group);
-    if !all.iter().any(is_of) || !groups_of_tailback(&parent_group.folder).is_empty() {
+    if parent_group.controllers.contains(&GroupController::Io) {
         return;
     }
-    let (of_parent, others): (Vec<PassedOn>, Vec<PassedOn>) =
-        std::mem::take(&mut *all).into_iter().partition(is_of);
+    take_back_where(|one| one.is_of(parent_group));
+}
+
+/// Disables all controllers that this process has enabled and no group of tailback needs, for the
+/// end of the program.
+pub fn take_back_all() {
+    take_back_where(|_| true);
+}
+
+fn take_back_where(is_meant: impl Fn(&PassedOn) -> bool) {
+    let mut all = passed_on();
+    let ends = |one: &PassedOn| is_meant(one) && groups_of_tailback(&one.group).is_empty();
+    let (ending, others): (Vec<PassedOn>, Vec<PassedOn>) =
+        std::mem::take(&mut *all).into_iter().partition(ends);
     *all = others;
-    for one in of_parent {
-        // If it could not be disabled, it stays in the journal, and the next start tries again.
-        if let Undone::Now | Undone::Before | Undone::Left(_) =
-            switch_off(one.controller, &one.group, &one.children)
-        {
-            one.noted.undone();
-        }
-    }
+    ending.into_iter().for_each(PassedOn::end);
+}
+
+/// [`take_back_all`] for one group: other tests run in this process.
+#[cfg(test)]
+pub(super) fn take_back_in(group: &Path) {
+    take_back_where(|one| one.group == group);
 }
 
 /// Disables a controller that a dead run has enabled for the children of `group`.

@@ -18,7 +18,8 @@ impl IoGroup {
     /// Makes an empty group without limits, named `tailback-PID-STARTTIME-N` after this process,
     /// below the group that [`ParentGroup::find_io`] has found.
     ///
-    /// The controllers are first enabled for the children of the parent, if necessary.
+    /// The controllers are first enabled for the children of the parent, if necessary. They stay
+    /// enabled until [`take_back_all`](super::take_back_all).
     ///
     /// # Errors
     /// If the kernel refuses.

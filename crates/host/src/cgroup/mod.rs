@@ -27,6 +27,7 @@ mod sweep;
 mod usage;
 
 pub use bandwidth::{Bandwidth, Limit};
+pub use controller::take_back_all;
 pub use error::{BadQuota, CgroupError};
 pub use group::BandwidthGroup;
 pub use io::IoGroup;

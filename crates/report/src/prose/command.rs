@@ -5,6 +5,15 @@ use model::suggestion::Command;
 use model::{Meta, Parameter, Run, Settings, Value};
 use os::quote;
 
+/// The guest in which a command is to run.
+#[derive(Debug, Clone, Copy)]
+pub struct InGuest<'a> {
+    /// Its kernel, its CPUs and its root.
+    pub guest: &'a GuestOf,
+    /// The path of its program, if the user named one.
+    pub program: Option<&'a str>,
+}
+
 /// The parameters of `tailback sim` that are taken from a record.
 const OF_SIM: [&str; 4] = ["cpus", "quota", "period", "kernel"];
 
@@ -16,19 +25,23 @@ pub fn line(run: &Run, meta: Option<&Meta>) -> Option<String> {
     words(run, meta).map(|words| format!("tailback {words}"))
 }
 
-/// The same command, in a guest like the one of the record, since another kernel would give other
-/// figures. None if the name of its kernel or of its root has no meaning on another machine.
-pub fn line_in(guest: Option<&GuestOf>, run: &Run, meta: Option<&Meta>) -> Option<String> {
+/// The same command, in a guest like the one of the record, since another kernel or program would
+/// give other figures. None if the name of its kernel or of its root has no meaning on another
+/// machine.
+pub fn line_in(guest: Option<InGuest>, run: &Run, meta: Option<&Meta>) -> Option<String> {
     let words = words(run, meta)?;
     match guest.filter(|_| run.command == Command::Run) {
         None => Some(format!("tailback {words}")),
-        Some(GuestOf { kernel, cpus, root }) => {
+        Some(InGuest { guest: GuestOf { kernel, cpus, root }, program }) => {
             let root = match root.as_deref() {
                 None => "",
                 Some(ROOT_OF_HOST) => " --root host",
                 Some(_) => return None,
             };
-            Some(format!("tailback vm --kernel {} --cpus {cpus}{root} -- {words}", known(kernel)?))
+            let program = program.map(|path| format!(" --program {}", quote::word(path)));
+            let program = program.unwrap_or_default();
+            let kernel = known(kernel)?;
+            Some(format!("tailback vm --kernel {kernel} --cpus {cpus}{root}{program} -- {words}"))
         }
     }
 }
@@ -118,15 +131,16 @@ mod tests {
 
     #[test]
     fn what_came_from_a_guest_is_run_in_one() {
-        let in_root = |kernel: &str, root: Option<&str>| {
+        let with = |kernel: &str, root: Option<&str>, program: Option<&str>| {
             let root = root.map(str::to_owned);
             let guest = GuestOf { kernel: kernel.to_owned(), cpus: 8, root };
             line_in(
-                Some(&guest),
+                Some(InGuest { guest: &guest, program }),
                 &run(Command::Run, &[("busy", Value::Numbers(vec![1]))]),
                 Some(&META),
             )
         };
+        let in_root = |kernel: &str, root: Option<&str>| with(kernel, root, None);
         let of = |kernel: &str| in_root(kernel, None);
         let line = "tailback vm --kernel debian:6.12 --cpus 8 -- run some-stall --busy 1";
         assert_eq!(of("debian:6.12").as_deref(), Some(line));
@@ -137,6 +151,9 @@ mod tests {
             "tailback vm --kernel debian:6.12 --cpus 8 --root host -- run some-stall --busy 1";
         assert_eq!(in_root("debian:6.12", Some("host")).as_deref(), Some(line));
         assert_eq!(in_root("debian:6.12", Some("/tmp/x")), None);
+        let line = "tailback vm --kernel debian:6.12 --cpus 8 --program '/a b/$(x)' -- run \
+                    some-stall --busy 1";
+        assert_eq!(with("debian:6.12", None, Some("/a b/$(x)")).as_deref(), Some(line));
     }
 
     #[test]

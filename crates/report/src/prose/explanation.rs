@@ -1,5 +1,6 @@
 //! The explanation of who held up whom, in English. Text and page share these sentences.
 
+use super::command::InGuest;
 use super::headline::headline;
 use super::suggestion::{self, Step};
 use super::{arm, plain};
@@ -9,7 +10,6 @@ use model::explanation::{
     Busiest, Cause, Cost, Delay, Happened, MemoryCause, Mostly, QuotaCause, Rate, Remedy,
     SchedulersRan, SchedulersThrottled, SchedulersUneven, Seen, UsedUp, Work,
 };
-use model::machine::GuestOf;
 use model::prose::figures::{figure, heading, plural};
 use model::prose::sentence::ended;
 use model::{Explanation, FixOutcome, Meta, Unit};
@@ -352,7 +352,7 @@ fn of_used_up(by: &UsedUp) -> String {
 }
 
 /// A fix, or a next step.
-pub fn remedy(remedy: &Remedy, meta: Option<&Meta>, guest: Option<&GuestOf>) -> Step {
+pub fn remedy(remedy: &Remedy, meta: Option<&Meta>, guest: Option<InGuest>) -> Step {
     match remedy {
         Remedy::Measured { change, outcome, .. } => {
             let did = match outcome {

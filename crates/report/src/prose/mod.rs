@@ -28,6 +28,7 @@ mod series;
 pub mod suggestion;
 
 pub use arm::left_out;
+pub use command::InGuest;
 pub use group::group;
 pub use not_seen::no_programs;
 pub use os::terminal::line as plain;

@@ -1,9 +1,8 @@
 //! The next steps.
 
-use super::command;
+use super::command::{self, InGuest};
 use super::fact::fact;
 use super::problem::grant;
-use model::machine::GuestOf;
 use model::prose::sentence::sentence;
 use model::{Meta, Suggestion, What};
 use os::terminal::line as plain;
@@ -18,7 +17,7 @@ pub struct Step {
 }
 
 /// A suggestion as a step, for the kind of machine of the record: this machine, or a guest.
-pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<&GuestOf>) -> Step {
+pub fn step(suggestion: &Suggestion, meta: Option<&Meta>, guest: Option<InGuest>) -> Step {
     let what = match &suggestion.what {
         What::Fix(id) => match meta.and_then(|meta| meta.fix(id)) {
             Some(known) => sentence(known.what),

@@ -18,7 +18,8 @@ pub struct BusyWaitParams {
     /// auto: the rate at which the control uses 65% of its quota
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000_000)))]
     pub rate: Auto<u32>,
-    /// Number of processes that serve requests. auto: 64 per CPU of the quota, at least 32
+    /// Number of processes that serve requests. auto: 64 per CPU of the quota, at least 32 and at
+    /// most 1000
     #[arg(long, default_value = "auto", value_parser = auto(whole(1_u32..=10_000)))]
     pub workers: Auto<u32>,
     /// Number of low-priority processes that do background work

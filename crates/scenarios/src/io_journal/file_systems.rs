@@ -86,9 +86,9 @@ impl FileSystems {
     }
 }
 
-/// A path by which children of this process reach a file system.
+/// A path by which a process that has this descriptor reaches a file system.
 pub(super) fn path_of(mounted: &OwnedFd) -> PathBuf {
-    format!("/proc/{}/fd/{}", std::process::id(), mounted.as_raw_fd()).into()
+    format!("/proc/self/fd/{}", mounted.as_raw_fd()).into()
 }
 
 /// Makes a file system on a partition. The caller keeps the partition open, so that the path cannot

@@ -29,11 +29,25 @@ const TRIED: u64 = 1 << 20;
 /// The program that makes a file system.
 const MKFS: &str = "mkfs.ext4";
 
-/// Refuses parameters that leave too few calls in a trial.
+/// The longest time for which the cap may hold a round back. A `sync` of another program waits as
+/// long.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Refuses parameters that leave too few calls in a trial, or hold up others for long.
 ///
 /// # Errors
-/// If the pause is too long for the trial.
+/// If the pause is too long for the trial, or the cap is too small for a round.
 pub(super) fn check(params: &IoJournalParams) -> Result<(), ScenarioError> {
+    if params.wait() > LONGEST {
+        let [wait, longest] = [params.wait(), LONGEST].map(|time| (&Time::from(time)).into());
+        let (burst, cap) = ((&params.burst).into(), (&params.cap).into());
+        return Err(ScenarioError::unusable(IoJournalFact::RoundTooLong {
+            burst,
+            cap,
+            wait,
+            longest,
+        }));
+    }
     if params.duration.get() >= params.pause.get() * PAUSES {
         return Ok(());
     }
@@ -245,6 +259,7 @@ mod tests {
     use super::super::META;
     use super::super::params::By;
     use super::*;
+    use crate::params::Size;
     use crate::testing::{refused as refusal, told};
     use host::Roots;
     use testing::{CGROUP2, Tree};
@@ -282,6 +297,15 @@ mod tests {
         assert!(refused.starts_with("--pause 601ms: "), "{refused}");
         assert!(refused.contains("--duration of 3s") && refused.contains("take 600ms or less"));
         assert_eq!(shortest_trial(Time::ms(601)), Time::ms(3005));
+    }
+
+    #[test]
+    fn no_round_holds_others_up_for_long() {
+        let with = |cap, burst| IoJournalParams { cap, burst, ..IoJournalParams::default() };
+        assert!(check(&with(Size::kib(512), Size::mib(5))).is_ok());
+        let refused = refusal(&META, check(&with(Size::kib(64), Size::mib(8))));
+        assert!(refused.starts_with("--cap 64KiB: "), "{refused}");
+        assert!(refused.contains("back for 128s") && refused.contains("10s at most"), "{refused}");
     }
 
     /// What a machine of these files lacks, and what helps.

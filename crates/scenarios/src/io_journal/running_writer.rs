@@ -1,16 +1,19 @@
 //! The writer as the stage sees it: a child process, and the rounds that it tells about.
 
 use super::failure::{broken, refused};
+use super::file_systems::path_of;
 use super::round::{self, Round};
 use super::span::Span;
 use super::writer::{WRITER, WriterSpec, limit};
 use load::OwnArgs;
 use load::protocol::{Failure, Message};
 use os::child::Child;
+use os::death;
 use os::pipe::{Got, Input, Next};
 use os::time;
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -35,12 +38,17 @@ pub(super) struct RunningWriter {
 }
 
 impl RunningWriter {
-    /// Starts the writer, and waits until it is in its group.
-    pub(super) fn start(spec: &WriterSpec) -> Result<Self, Failure> {
+    /// Starts the writer, and waits until it is in its group. Its files are in this folder, instead
+    /// of the one of `spec`. It gets the descriptor: a path by the number of this process could
+    /// lead elsewhere if /proc is that of another PID namespace.
+    pub(super) fn start(spec: WriterSpec, folder: &OwnedFd) -> Result<Self, Failure> {
         let limits = File::options().write(true).open(&spec.limits);
         let limits = limits.map_err(|error| refused(spec.limits.display(), &error))?;
-        let args = OwnArgs::to_args(&WRITER, &serde_json::to_value(spec).map_err(broken)?);
+        let folder = folder.try_clone().map_err(broken)?;
+        let spec = WriterSpec { folder: path_of(&folder), ..spec };
+        let args = OwnArgs::to_args(&WRITER, &serde_json::to_value(&spec).map_err(broken)?);
         let mut command = Command::new("/proc/self/exe");
+        death::keep_open(&mut command, vec![folder]);
         command.arg("load").args(args);
         command.args(["--parent", &std::process::id().to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -56,7 +64,7 @@ impl RunningWriter {
             input: input.into(),
             output,
             limits,
-            disk: spec.disk.clone(),
+            disk: spec.disk,
             ended: Vec::new(),
             began_ns: None,
         };

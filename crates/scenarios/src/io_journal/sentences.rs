@@ -38,6 +38,7 @@ pub(super) enum IoJournalFact {
     Install,
     NoRoom { needed: u64, available: u64 },
     PauseTooLong { pause: Name, duration: Name, most: Name },
+    RoundTooLong { burst: Name, cap: Name, wait: Name, longest: Name },
 }
 
 /// The figures of case and control.
@@ -157,6 +158,10 @@ impl Sentence for IoJournalFact {
             F::PauseTooLong { pause, duration, most } => format!(
                 "--pause {pause}: more than a fifth of the --duration of {duration}, so a trial \
                  would have too few calls; take {most} or less, or a longer --duration"
+            ),
+            F::RoundTooLong { burst, cap, wait, longest } => format!(
+                "--cap {cap}: it holds a round of --burst {burst} back for {wait}, and the sync of \
+                 other programs too; take a larger cap or a smaller burst: {longest} at most"
             ),
         }
     }

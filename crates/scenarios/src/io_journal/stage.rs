@@ -4,7 +4,7 @@
 //! the file systems are mounted without a place in the file tree, and their disk is in memory.
 
 use super::failure::{broken, refused, settings};
-use super::file_systems::{FileSystems, path_of};
+use super::file_systems::FileSystems;
 use super::journal::locked_ms;
 use super::params::{By, On};
 use super::running_writer::RunningWriter;
@@ -96,15 +96,16 @@ impl Stage {
             On::Same => &file_systems.first,
             On::Other => &file_systems.second,
         };
-        let writer = RunningWriter::start(&WriterSpec {
+        let of_writer_spec = WriterSpec {
             procs: spec.procs.clone(),
             limits: spec.limits.clone(),
             disk: file_systems.disk()?,
             cap: spec.cap,
             by: spec.by,
             blocks: spec.blocks,
-            folder: path_of(of_writer),
-        })?;
+            folder: PathBuf::new(),
+        };
+        let writer = RunningWriter::start(of_writer_spec, of_writer)?;
         Ok(Stage { writer, victim, file_systems })
     }
 

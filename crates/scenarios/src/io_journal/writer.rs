@@ -163,7 +163,7 @@ impl Writer {
     }
 
     fn open(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(openat(&self.folder, name, flags, Mode::from_raw_mode(0o600))?))
     }
 

@@ -104,7 +104,8 @@ impl Stall for IoJournal {
                  (another partition of the same disk is enough)."
             }
             Fix::RaiseIoMax => {
-                "Raise that io.max, or share the disk by io.weight instead (with io.cost or BFQ)."
+                "If that io.max is for the disk of this file system, raise it, or share the disk by \
+                 io.weight instead (with io.cost or BFQ)."
             }
             Fix::WriteOnce => {
                 "Have the other program write no block again after it has started write-back \
@@ -166,7 +167,7 @@ fn fixes(facts: &Facts) -> Vec<Fix> {
     let raise = facts.io_max.as_ref().map(|_| Fix::RaiseIoMax);
     match facts {
         _ if facts.device > MOSTLY => {
-            raise.into_iter().chain([Fix::OwnFileSystem, Fix::WriteOnce]).collect()
+            [Fix::OwnFileSystem].into_iter().chain(raise).chain([Fix::WriteOnce]).collect()
         }
         _ if facts.quota > MOSTLY => vec![Fix::RaiseQuota, Fix::OwnFileSystem],
         _ if facts.no_cpu > MOSTLY => vec![Fix::MoreCpu, Fix::OwnFileSystem],
@@ -186,10 +187,14 @@ fn held_up(window: &Window) -> impl Iterator<Item = Found<'_>> {
 }
 
 /// Whether the holder belongs to another group than the victim. The group of a program outside this
-/// container is not known, but is no group inside.
+/// container is not known, but is no group inside. That of a program that ended before it was
+/// looked at may be the victim's own.
 fn is_of_other_group(victim: &Key, holder: &Key) -> bool {
-    holder.job != Job::Kernel
-        && (holder.group != victim.group || matches!(holder.job, Job::Outside(_)))
+    match holder.job {
+        Job::Kernel | Job::Unknown => false,
+        Job::Outside(_) => true,
+        Job::Group(_) | Job::Session(_) => holder.group != victim.group,
+    }
 }
 
 fn finding(window: &Window, (key, sums, who, behind): Found) -> Finding {
@@ -272,7 +277,7 @@ mod tests {
         let cause = IoJournal::cause(found, &facts);
         assert!(cause.contains("Above it, the group /jobs has an io.max: 254:0 wbps"), "{cause}");
         let fixes = |tick: &Tick| find(tick)[0].fixes.read::<Vec<Fix>>().unwrap();
-        let with_limit = [Fix::RaiseIoMax, Fix::OwnFileSystem, Fix::WriteOnce];
+        let with_limit = [Fix::OwnFileSystem, Fix::RaiseIoMax, Fix::WriteOnce];
         assert_eq!(fixes(&limited), with_limit);
         let unlimited = tick(900, 800, Did::SleptForDevice);
         assert_eq!(fixes(&unlimited), [Fix::OwnFileSystem, Fix::WriteOnce]);
@@ -305,6 +310,26 @@ mod tests {
         flusher.group = None;
         flusher.job = Job::Kernel;
         assert!(find(&kernel).is_empty());
+    }
+
+    #[test]
+    fn a_program_that_has_ended_counts_only_with_a_group_that_is_known() {
+        let mut ended = tick(900, 800, Did::SleptForDevice);
+        ended.processes.remove(&2);
+        assert!(find(&ended).is_empty(), "it may be one of the victim's own");
+        // Another process of its session still exists.
+        process(&mut ended, 3, "sh", Some("/jobs/backup"));
+        ended.threads.push(thread(3, 5, 0));
+        ended.threads.iter_mut().skip(1).for_each(|one| one.session = 7);
+        let all = find(&ended);
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let culprit = &found.culprits[0];
+        assert_eq!(
+            (culprit.name.as_str(), culprit.group.as_deref()),
+            ("backup", Some("/jobs/backup"))
+        );
+        ended.processes.get_mut(&3).unwrap().group = Some("/db".to_owned());
+        assert!(find(&ended).is_empty());
     }
 
     #[test]

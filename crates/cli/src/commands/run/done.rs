@@ -61,7 +61,7 @@ impl Done {
         session.out.print(&report::record(&Shown::new(&self.record, Some(meta), &file), look));
         if look.why && !self.record.probed.is_empty() {
             let explanation = analysis::explain(&self.record, None);
-            let text = report::explanation(&explanation, Some(meta), look);
+            let text = report::explanation(&explanation, &self.record, Some(meta), look);
             session.out.print(&format!("\n{text}"));
         }
     }

@@ -26,6 +26,9 @@ fn a_parent_for_io_has_both_controllers_and_enables_what_is_off() {
     assert_eq!(control(), "+io");
     assert_eq!(made.limits(), made.path().join("io.max"));
     drop(made);
+    drop(IoGroup::create(&parent_group).unwrap());
+    assert_eq!(control(), "+io", "it stays until the end of the program");
+    controller::take_back_in(parent_group.path());
     assert_eq!(control(), "-io", "memory was enabled before");
 }
 
@@ -38,7 +41,10 @@ fn both_controllers_are_enabled_and_taken_back() {
     let made = IoGroup::create(&parent_group).unwrap();
     // A plain file keeps only what was written last.
     assert_eq!(fs::read_to_string(&control).unwrap(), "+io");
+    controller::take_back_in(parent_group.path());
+    assert_eq!(fs::read_to_string(&control).unwrap(), "+io", "a group needs it");
     drop(made);
+    controller::take_back_in(parent_group.path());
     assert_eq!(fs::read_to_string(&control).unwrap(), "-io");
 }
 
