@@ -260,7 +260,7 @@ mod tests {
     use super::super::params::By;
     use super::*;
     use crate::params::Size;
-    use crate::testing::{refused as refusal, told};
+    use crate::testing::{refused as refusal, told as sentence};
     use host::Roots;
     use testing::{CGROUP2, Tree};
 
@@ -315,7 +315,9 @@ mod tests {
         let otps = crate::erlang::Otps::default();
         let host = Host { roots: &Roots::at(tree.root()), machine: &machine, otps: &otps };
         match missing(&host)? {
-            Need::Scenario { what, grant } => Some((told(&META, &what), told(&META, &grant))),
+            Need::Scenario { what, grant } => {
+                Some((sentence(&META, &what), sentence(&META, &grant)))
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -355,8 +357,8 @@ mod tests {
     fn what_cannot_be_written_is_named() {
         let missing = need_of(CgroupError::Denied { path: "/sys/x".to_owned() });
         let Need::Scenario { what, grant } = missing else { panic!("{missing:?}") };
-        assert!(told(&META, &what).contains("/sys/x"));
-        assert!(told(&META, &grant).starts_with("run it as root"));
+        assert!(sentence(&META, &what).contains("/sys/x"));
+        assert!(sentence(&META, &grant).starts_with("run it as root"));
         let threaded = CgroupError::Threaded { path: "/sys/x".to_owned() };
         assert_eq!(need_of(threaded.clone()), Need::MemoryLimit(threaded));
     }

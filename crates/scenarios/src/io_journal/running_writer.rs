@@ -1,4 +1,4 @@
-//! The writer as the stage sees it: a child process, and the rounds that it tells about.
+//! The writer as the stage sees it: a child process, and the records that it sends.
 
 use super::failure::{broken, refused};
 use super::file_systems::path_of;
@@ -99,7 +99,7 @@ impl RunningWriter {
         Ok(())
     }
 
-    /// Reads what the writer has told since the last call, without waiting.
+    /// Reads the records that the writer has sent since the last call, without waiting.
     pub(super) fn look(&mut self) -> Result<(), Failure> {
         match self.output.read().map_err(broken)? {
             Got::Bytes => self.take_records(),
@@ -153,7 +153,7 @@ mod tests {
 
     /// A writer whose records come from a pipe, and the other end of that pipe.
     fn running() -> (RunningWriter, std::io::PipeWriter) {
-        let (output, told) = std::io::pipe().unwrap();
+        let (output, pipe) = std::io::pipe().unwrap();
         let mut command = Command::new("sleep");
         command.arg("60").stdin(Stdio::piped());
         let mut child = Child::alone(command.spawn().unwrap());
@@ -166,23 +166,23 @@ mod tests {
             ended: Vec::new(),
             began_ns: None,
         };
-        (writer, told)
+        (writer, pipe)
     }
 
     #[test]
-    fn rounds_are_told_in_records() {
-        let (mut writer, mut told) = running();
-        let mut tell = |round: Round| told.write_all(&round.to_bytes()).unwrap();
-        tell(Round::Began { at_ns: 5 });
+    fn rounds_are_read_from_records() {
+        let (mut writer, mut pipe) = running();
+        let mut send = |round: Round| pipe.write_all(&round.to_bytes()).unwrap();
+        send(Round::Began { at_ns: 5 });
         writer.begin().unwrap();
         writer.look().unwrap();
         let [present] = writer.rounds()[..] else { panic!() };
         assert!(present.began_ns == 5 && present.ended_ns > 5);
         let span = Span { began_ns: 5, ended_ns: 9 };
-        tell(Round::Ended(span));
+        send(Round::Ended(span));
         writer.look().unwrap();
         assert_eq!(writer.rounds(), [span]);
-        tell(Round::Failed { error: 28 });
+        send(Round::Failed { error: 28 });
         let failure = writer.look().unwrap_err();
         assert!(failure.what.starts_with("journal-writer: No space left"), "{}", failure.what);
         writer.end().unwrap();
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn a_writer_that_has_ended_is_noticed() {
-        let (mut writer, told) = running();
-        drop(told);
+        let (mut writer, pipe) = running();
+        drop(pipe);
         // The first call waits: a child that another test starts now holds the pipe until its exec.
         assert!(writer.begin().is_err() && writer.look().is_err());
     }

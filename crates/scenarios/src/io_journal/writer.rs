@@ -209,9 +209,9 @@ mod tests {
         for by in [By::Rewritten, By::Once] {
             let files = [("group/cgroup.procs", ""), ("group/io.max", ""), ("files/other", "")];
             let tree = Tree::new(&files);
-            let told = RefCell::new(Vec::new());
+            let sent = RefCell::new(Vec::new());
             let send = |round: Round| -> io::Result<()> {
-                told.borrow_mut().push(round);
+                sent.borrow_mut().push(round);
                 Ok(())
             };
             let writer = writer(&tree, by);
@@ -224,9 +224,9 @@ mod tests {
             for file in ["files/writer-0", "files/writer-1"] {
                 assert_eq!(text(file), "w".repeat(4 * 4096), "the hole is filled");
             }
-            let told = told.into_inner();
-            let [Round::Began { at_ns }, Round::Ended(span), _, _] = told[..] else { panic!() };
-            assert!(span.began_ns == at_ns && span.ended_ns >= at_ns, "{told:?}");
+            let sent = sent.into_inner();
+            let [Round::Began { at_ns }, Round::Ended(span), _, _] = sent[..] else { panic!() };
+            assert!(span.began_ns == at_ns && span.ended_ns >= at_ns, "{sent:?}");
         }
     }
 

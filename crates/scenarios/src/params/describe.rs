@@ -176,8 +176,8 @@ fn name(arg: &Arg) -> &str {
 /// # Panics
 /// If the declaration contradicts itself. A test of every scenario rules this out.
 fn described<P: Params>() -> &'static Described<P> {
-    // A static, since all of it follows from the type alone. Whoever reads the settings of an arm
-    // needs the defaults, and to work them out means to build and parse a command of clap.
+    // A static: the result depends on nothing but the type `P`. Computing it builds and parses a
+    // command of clap, and every reading of an arm's settings needs the defaults in it.
     static ALL: Mutex<BTreeMap<TypeId, &'static (dyn Any + Send + Sync)>> =
         Mutex::new(BTreeMap::new());
     let all = || ALL.lock().unwrap_or_else(PoisonError::into_inner);
