@@ -17,8 +17,13 @@ pub const LONG_SILENCE_NS: u64 = 8_000_000;
 pub struct NodeFacts {
     /// Its name, as `-name` or `-sname` gave it.
     pub name: Option<String>,
-    /// The number of online schedulers that `+S` sets.
+    /// The number of online schedulers that `+S` sets, multiplied by the percentage of `+SP`. None
+    /// if the VM works out the number itself, or a number to multiply.
     pub online: Option<u32>,
+    /// Whether there may be fewer, because the VM found fewer CPUs, or a quota.
+    pub online_is_most: bool,
+    /// Whether `+SP` sets the percentage of schedulers that are online.
+    pub online_by_percent: bool,
     /// Where its flags are set.
     pub configured: Configured,
     /// Flags that it was started with, of those that this tool may advise.
@@ -27,6 +32,13 @@ pub struct NodeFacts {
     pub counts_passes: bool,
     /// Number of threads, by what they are for.
     pub threads: BTreeMap<Role, u32>,
+}
+
+impl NodeFacts {
+    /// Whether a flag sets the number of online schedulers.
+    pub fn sets_online(&self) -> bool {
+        self.online.is_some() || self.online_by_percent
+    }
 }
 
 /// What a scheduler gained; times in nanoseconds.

@@ -63,17 +63,39 @@ pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
 }
 
 /// Number of online schedulers: the number that the node reports, or that a flag sets, or those
-/// that ran. There are no more of them than threads of schedulers. If tailback asks a node, its
-/// questions may run on each scheduler.
+/// that ran. Those that ran count too if a flag sets only the most, and that is above the number of
+/// CPUs that the VM may find. There are no more of them than threads of schedulers. If tailback
+/// asks a node, its questions may run on each scheduler.
 pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
     let reported = named_inside(window, pid).and_then(|name| window.inside.get(name)?.online());
     let there = node.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0);
     if let Some(reported) = reported.filter(|count| *count > 0) {
         return reported.min(there.max(1));
     }
-    if let Some(chosen) = node.facts.online {
-        return chosen.min(there.max(1));
+    match node.facts.online {
+        Some(most) if node.facts.online_is_most && exceeds_cpus(window, pid, most) => {
+            ran(node).min(most).max(1)
+        }
+        Some(chosen) => chosen.min(there.max(1)),
+        None => ran(node),
     }
+}
+
+/// Whether a number of schedulers is larger than the number of CPUs of the machine, of the CPUs
+/// that the node may use, or of the CPUs in its quota, which newer VMs know. One scheduler is
+/// always online.
+fn exceeds_cpus(window: &Window, pid: u32, number: u32) -> bool {
+    let key = window.nodes.get(&pid).map(|(key, _)| key);
+    let quota = key.and_then(|key| bound(window, key)).map(|quota| quota.cpus);
+    let own = key.and_then(|key| window.programs.get(key)?.confined.as_ref());
+    let own = own.map(|(cpus, ..)| cpus.len() as f64);
+    let all = f64::from(window.machine.cpus);
+    let least = [quota, own].into_iter().flatten().fold(all, f64::min);
+    f64::from(number) > least.max(1.0)
+}
+
+/// Number of schedulers that ran.
+fn ran(node: &NodeSums) -> u32 {
     let least = (node.over_ns as f64 * RAN_MS_PER_S / 1e3) as u64;
     let ran = node.schedulers.values().filter(|one| one.ran_ns.saturating_add(one.call_ns) > least);
     u32::try_from(ran.count()).unwrap_or(u32::MAX)
@@ -128,7 +150,7 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
         name: sums.facts.name.clone().or_else(|| named_inside(window, pid).cloned()),
         schedulers: sums.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0),
         online: online(window, pid, sums),
-        set_by_flag: sums.facts.online.is_some(),
+        set_by_flag: sums.facts.sets_online(),
         configured: sums.facts.configured,
         roles: roles(sums),
         code: code(sums),
@@ -206,6 +228,32 @@ mod tests {
         held.throttled_ns[0] = 300 * MS;
         tick.threads.push(held);
         assert_eq!(all(&Window::of([&tick]))[0].quota_cpus, Some(2.0));
+    }
+
+    #[test]
+    fn a_flag_that_sets_the_most_counts_if_there_are_cpus_for_all() {
+        let online = |most: u32, quota_ms: u64, confined: Option<Vec<u32>>| {
+            let mut tick = second();
+            tick.machine.cpus = 4;
+            process(&mut tick, 7, "beam.smp", Some("/a"));
+            tick.processes.get_mut(&7).unwrap().confined = confined;
+            tick.threads.push(thread(7, 10, 0));
+            tick.groups.push(group("/a", quota_ms, 100, (0, 0)));
+            let mut one = node(7, 8);
+            one.facts.online = Some(most);
+            one.facts.online_is_most = true;
+            for (number, scheduler) in &mut one.schedulers {
+                scheduler.ran_ns = if *number < 3 { 5 * MS } else { 0 };
+            }
+            tick.nodes.push(one);
+            let listed = all(&Window::of([&tick]));
+            (listed[0].online, listed[0].set_by_flag)
+        };
+        assert_eq!(online(4, 400, None), (4, true));
+        assert_eq!(online(4, 200, None), (2, true), "the VM may know its quota");
+        assert_eq!(online(8, 800, None), (2, true), "more than the machine has CPUs");
+        assert_eq!(online(4, 400, Some(vec![0, 1])), (2, true), "more than it may use CPUs");
+        assert_eq!(online(1, 50, Some(vec![0])), (1, true), "one is always online");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! threads at that level, or one of these beside another. So only the weights of two programs at
 //! that level count.
 
-use crate::tick::{Process, Tick};
+use crate::tick::{Job, Process, Tick};
 use model::live::{Weight, WeightOf, Why};
 use std::collections::HashMap;
 
@@ -23,6 +23,9 @@ const STEP: f64 = 1.25;
 /// Kernel priorities below this one are real-time. The real-time priority is 99 minus that
 /// number.
 const REAL_TIME: i32 = 100;
+
+/// The names of the kernel's threads for soft interrupts, one for each CPU, begin like this.
+const SOFT_INTERRUPTS: &str = "ksoftirqd/";
 
 /// The groups that bind a group, itself first; empty for the root group.
 pub fn lineage_of<'a>(
@@ -57,6 +60,10 @@ pub fn by_weight(tick: &Tick, victim: &Process, culprit: &Process) -> Why {
     let (Some(one), Some(other)) = (one, other) else { return Why::Unknown };
     if other.weight as f64 > one.weight as f64 * MORE {
         return Why::Weight { victim: one, culprit: other };
+    }
+    // The work of such a thread comes from others, and most soft interrupts run outside of it.
+    if culprit.job == Job::Kernel && culprit.name.starts_with(SOFT_INTERRUPTS) {
+        return Why::Unknown;
     }
     let is_void = matches!((&one.of, &other.of), (WeightOf::Session(_), WeightOf::Session(_)));
     let nice = (victim.nice, culprit.nice);
@@ -200,6 +207,27 @@ mod tests {
         // Nice values of threads are compared elsewhere, when the sleeper is woken.
         tick.processes.get_mut(&3).unwrap().nice = 19;
         assert_eq!(behind(&tick, 3, 4), None);
+    }
+
+    #[test]
+    fn soft_interrupts_share_nothing_evenly() {
+        let mut tick = groups();
+        let named = |tick: &mut Tick, name: &str, job: Job| {
+            let process = tick.processes.get_mut(&6).unwrap();
+            process.name = name.to_owned();
+            process.job = job;
+        };
+        named(&mut tick, "ksoftirqd/0", Job::Kernel);
+        assert_eq!(why(&tick, 5, 6), Why::Unknown);
+        // A weight is a reason for them too.
+        tick.processes.get_mut(&5).unwrap().nice = 10;
+        assert!(matches!(why(&tick, 5, 6), Why::Weight { .. }));
+        tick.processes.get_mut(&5).unwrap().nice = 0;
+        named(&mut tick, "kworker/0:1", Job::Kernel);
+        assert_eq!(why(&tick, 5, 6), Why::Shared(None));
+        // A program may call itself anything.
+        named(&mut tick, "ksoftirqd/0", Job::Session(6));
+        assert_eq!(why(&tick, 5, 6), Why::Shared(None));
     }
 
     #[test]

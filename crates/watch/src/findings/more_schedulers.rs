@@ -63,7 +63,7 @@ impl Stall for MoreSchedulers {
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let why = match facts.set_by_flag {
-            true => "The flag +S sets this number.",
+            true => "A flag (+S or +SP) sets this number.",
             false => "No flag sets this number: the VM did not see the quota.",
         };
         format!(
@@ -120,7 +120,7 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
         changed: held.bound.changed,
         throttled_periods: held.bound.throttled_periods,
         online,
-        set_by_flag: held.node.facts.online.is_some(),
+        set_by_flag: held.node.facts.sets_online(),
     };
     let fewer = fewer(cpus, held.node.facts.configured);
     // No scheduler can use more than one CPU.
@@ -167,5 +167,18 @@ mod tests {
         assert_eq!(flags.flags, [NodeFlag::Schedulers(1), NodeFlag::DirtyCpu(1)]);
         // One scheduler for each CPU of the quota is fine.
         assert!(found(|node| node.facts.online = Some(1)).is_empty());
+        // A flag asks for more, and the VM knows the quota.
+        let knows_quota = |node: &mut crate::node::NodeTick| {
+            node.facts.online_is_most = true;
+            node.schedulers.values_mut().skip(1).for_each(|one| one.ran_ns = 0);
+        };
+        assert!(found(knows_quota).is_empty());
+        // A percentage is a flag too.
+        let by_percent = found(|node| {
+            node.facts.online = None;
+            node.facts.online_by_percent = true;
+        });
+        let facts: Facts = by_percent[0].facts.read().unwrap();
+        assert!(facts.set_by_flag && MoreSchedulers::cause(&by_percent[0], &facts).contains("+SP"));
     }
 }

@@ -75,15 +75,17 @@ pub fn why(why: &Why) -> String {
     match why {
         Why::RealTime(priority) => {
             format!(
-                " It runs at real-time priority {priority}, before all programs without such a \
-                 priority."
+                " It runs at real-time priority {priority}, before all programs with a lower one \
+                 or none."
             )
         }
         Why::SamePriority(priority) => format!(
             " Both run at real-time priority {priority}, so the one that has the CPU keeps it until \
              it sleeps (SCHED_FIFO) or its time slice ends (SCHED_RR: they then take turns)."
         ),
-        Why::Deadline => " It runs by a deadline policy, before all others.".to_owned(),
+        Why::Deadline => {
+            " It runs by a deadline policy, before all programs without one.".to_owned()
+        }
         Why::Weight { victim, culprit } => format!(
             " The scheduler gives it more weight: {}, the victim {}.",
             weight(culprit),

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The longest name of a node that is kept, in bytes.
 const MOST_NAME: usize = 255;
 
+/// The percentage of `+SP` that changes nothing.
+const ALL_PERCENT: u32 = 100;
+
 /// What follows these flags in longer ones, which are other flags: `-SP`, `-SDcpu`, `-sbwtdcpu`.
 const LONGER: [&str; 4] = ["P", "D", "dcpu", "dio"];
 
@@ -17,8 +20,14 @@ const LONGER: [&str; 4] = ["P", "D", "dcpu", "dio"];
 pub struct CommandLine {
     /// The node's name, as `-name` or `-sname` gave it.
     pub name: Option<String>,
-    /// The number of online schedulers that `+S` sets.
+    /// The number of online schedulers that `+S` sets, multiplied by the percentage of `+SP`. None
+    /// if the VM works out the number itself, or a number to multiply.
     pub online: Option<u32>,
+    /// Whether `+S` gives only the most that there can be: `+S 4` sets fewer online if the VM finds
+    /// fewer CPUs, or a quota.
+    pub online_is_most: bool,
+    /// Whether `+SP` sets the percentage of schedulers that are online.
+    pub online_by_percent: bool,
     /// Where its flags are set.
     pub configured: Configured,
     /// The flags that it was given.
@@ -42,9 +51,17 @@ pub fn facts(bytes: &[u8]) -> CommandLine {
     let of_emulator = before(of_vm, &["--"]);
     let flag = |wanted| emulator_value(of_emulator, wanted);
     let name = value_of(of_vm, &["-name", "-sname"]).filter(|name| name.len() <= MOST_NAME);
+    let number = flag("-S");
+    let percent = flag("-SP").map_or(Some(ALL_PERCENT), percent_online);
+    let online_is_most = number.is_some_and(|number| !number.contains(':'));
+    let online_by_percent = percent.is_some_and(|percent| percent != ALL_PERCENT);
+    let product = number.and_then(online).zip(percent).and_then(multiplied);
     CommandLine {
         name: name.map(|name| terminal::line(&name)),
-        online: flag("-S").and_then(online),
+        // Of `+S 8` and a percentage, the VM multiplies the number that it works out of `+S 8`.
+        online: product.filter(|_| !(online_is_most && online_by_percent)),
+        online_is_most,
+        online_by_percent,
         configured: configured(of_vm),
         given: GivenFlags {
             no_busy_wait: flag("-sbwt") == Some("none"),
@@ -93,6 +110,21 @@ fn online(value: &str) -> Option<u32> {
     last.parse().ok().filter(|count| *count > 0)
 }
 
+/// The second percentage of `50:25`, or the only one of `50`. If it is the only one, the VM takes
+/// no more than 100 of it.
+fn percent_online(value: &str) -> Option<u32> {
+    match value.split_once(':') {
+        Some((_, percent)) => percent.parse().ok(),
+        None => value.parse::<u32>().ok().map(|percent| percent.min(ALL_PERCENT)),
+    }
+}
+
+/// A percentage of a number of schedulers, rounded down, but at least one.
+fn multiplied((count, percent): (u32, u32)) -> Option<u32> {
+    let online = u64::from(count) * u64::from(percent) / u64::from(ALL_PERCENT);
+    u32::try_from(online.max(1)).ok()
+}
+
 /// Where the flags of such a node are set.
 fn configured(words: &[&[u8]]) -> Configured {
     let is = |wanted: &str| words.contains(&wanted.as_bytes());
@@ -138,14 +170,39 @@ mod tests {
         assert_eq!(of("beam.smp -- -root /usr -- -extra -S mix").online, None);
         // The value may be in the same word. Flags with longer names are others.
         let in_one_word =
-            of("beam.smp -S8:4 -SDcpu 2:1 -SP 50:25 -sbwtnone -sbwtdcpu long -sfwi10 --");
+            of("beam.smp -S8:4 -SDcpu 2:1 -SDPcpu 50:25 -sbwtnone -sbwtdcpu long -sfwi10 --");
         assert_eq!(in_one_word.online, Some(4));
         assert!(in_one_word.given.no_busy_wait);
         assert!(in_one_word.given.forced_wakeup);
         assert_eq!(of("beam.smp -S8 -S4 --").online, Some(4));
-        assert_eq!(of("beam.smp -SDcpu 2:1 -SP 50:25 --").online, None);
+        assert_eq!(of("beam.smp -SDcpu 2:1 -SDPcpu 50:25 --").online, None);
         let release = "beam.smp -- -boot /app/releases/1/start";
         assert_eq!(of(release).configured, Configured::VmArgs);
+    }
+
+    #[test]
+    fn a_percentage_changes_the_number_of_online_schedulers() {
+        let read = |flags: &str| {
+            let read = of(&format!("beam.smp {flags} --"));
+            (read.online, read.online_by_percent)
+        };
+        assert_eq!(read("-S 8:4 -SP 50:25"), (Some(1), true));
+        assert_eq!(read("-SP50:75 -S8:4"), (Some(3), true));
+        assert_eq!(read("-S 8:4 -SP 50"), (Some(2), true));
+        assert_eq!(read("-S 8:4 -SP :10"), (Some(1), true));
+        // Neither changes the number.
+        assert_eq!([read("-S 8:4 -SP 200"), read("-S 8:4")], [(Some(4), false); 2]);
+        // The VM works out a number to multiply.
+        for flags in ["-SP 50:50", "-S 0 -SP 50:50", "-S 8 -SP 50:50"] {
+            assert_eq!(read(flags), (None, true), "{flags}");
+        }
+    }
+
+    #[test]
+    fn one_number_is_the_most_that_can_be_online() {
+        let is_most = |flags: &str| of(&format!("beam.smp {flags} --")).online_is_most;
+        assert!(is_most("-S 8") && is_most("-S8 -SP 50:50"));
+        assert!(!is_most("-S 8:8") && !is_most("-S :4") && !is_most("-SP 50"));
     }
 
     proptest! {

@@ -84,20 +84,21 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let roots = Roots::at(root.path());
         let (mut compare, mut gained) = (Compare::default(), Gained::default());
-        let mut look = |late_ms: u64, ready_ms, open_ms, kernel_ms: u64| {
+        let mut look = |waits, late_ms: u64, ready_ms, open_ms, kernel_ms: u64| {
             std::fs::write(folder.join("schedstat"), format!("7 {} 9\n", kernel_ms * MS)).unwrap();
-            let one = ThreadCounts { open_ns: open_ms * MS, ..thread(1, 5, ready_ms) };
+            let one = ThreadCounts { open_ns: open_ms * MS, waits, ..thread(1, 5, ready_ms) };
             let mut tick = Tick::default();
             gained.add_to(Counts { threads: vec![one], ..Counts::default() }, &mut tick);
             compare.add(&roots, &gained, os::time::now_ns() - late_ms * MS, &mut tick);
             tick.compared
         };
-        assert_eq!(look(0, 100, 0, 500), []);
-        // The kernel counts a wait when it ends.
+        // Its first wait began before the look. The kernel counts the whole wait when it ends.
+        assert_eq!(look(0, 0, 60, 60, 200), []);
+        assert_eq!(look(1, 0, 100, 0, 500), []);
         let both = Compared { parts_ns: 40 * MS, waking_ns: 0, kernel_ns: 41 * MS };
-        assert_eq!(look(0, 150, 10, 541), [(1, both)]);
+        assert_eq!(look(2, 0, 150, 10, 541), [(1, both)]);
         // After a delay, the reader compares nothing and starts anew.
-        assert_eq!(look(900, 160, 0, 2_000), []);
-        assert_eq!(look(0, 170, 0, 2_010), []);
+        assert_eq!(look(3, 900, 160, 0, 2_000), []);
+        assert_eq!(look(4, 0, 170, 0, 2_010), []);
     }
 }

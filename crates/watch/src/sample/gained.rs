@@ -157,9 +157,13 @@ impl Gained {
     }
 
     /// How long a thread has waited since it was first seen, in waits that are over. The second
-    /// time is that of waking on an idle CPU.
+    /// time is that of waking on an idle CPU. None before its first wait is over: that wait may
+    /// have begun before anything was counted.
     pub fn waited_ns(&self, tid: u32, start: u64) -> Option<(u64, u64)> {
         let thread = &self.threads.get(&(tid, start))?.sums;
+        if thread.waits == 0 {
+            return None;
+        }
         Some((thread.ready_ns.saturating_sub(thread.open_ns), thread.idle_ns))
     }
 

@@ -8,7 +8,7 @@ use super::status::{self, Status};
 use crate::tick::{Job, Process, Tick};
 use crate::why::{lineage_of, part};
 use host::CpuGroups;
-use host::roots::{Roots, read_start};
+use host::roots::{Roots, read_start, read_text};
 use model::live::Scope;
 use probe::live::{ThreadCounts, is_outside};
 use std::cmp::Reverse;
@@ -251,13 +251,35 @@ impl Processes {
             nice: nice(pid),
             is_idle: os::policy::is_idle(pid),
             session_nice: is_free.then(|| self.session_nice(pid)).flatten(),
-            confined: confined(pid, self.cpus),
+            confined: self.confined(pid, &status),
             name: status.name,
             group,
         };
         let known = Known { process: process.clone(), looked: self.interval };
         self.known.insert(pid, known);
         Some(process)
+    }
+
+    /// The CPUs that a process may use; None if these are all that are online.
+    fn confined(&self, pid: u32, status: &Status) -> Option<Vec<u32>> {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
+        let own = match rustix::thread::sched_getaffinity(Some(pid)) {
+            Ok(may) => numbers(&may),
+            // This machine may have more CPUs than that call can name here.
+            Err(rustix::io::Errno::INVAL) => self.listed(status)?,
+            Err(_) => return None,
+        };
+        (!own.is_empty() && own.len() < self.cpus).then_some(own)
+    }
+
+    /// The CPUs that are online among those that a process may use by its status.
+    fn listed(&self, status: &Status) -> Option<Vec<u32>> {
+        let text = read_text(&self.roots.sys.join("devices/system/cpu/online")).ok()?;
+        // The kernel may cut a long list. Then the line feed is missing.
+        let online = os::cpulist::parse(text.strip_suffix('\n')?)?;
+        let mut own = os::cpulist::parse(status.cpu_list.as_deref()?)?;
+        own.retain(|cpu| online.binary_search(cpu).is_ok());
+        Some(own)
     }
 
     fn lineage(&mut self, group: &str) -> Vec<String> {
@@ -283,14 +305,10 @@ fn nice(pid: u32) -> i32 {
     pid.and_then(|pid| rustix::process::getpriority_process(Some(pid)).ok()).unwrap_or(0)
 }
 
-/// The CPUs that a process may use; None if these are all `cpus` that are online.
-fn confined(pid: u32, cpus: usize) -> Option<Vec<u32>> {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)?;
-    let may = rustix::thread::sched_getaffinity(Some(pid)).ok()?;
-    // CPUs that are offline leave gaps in the numbers.
+/// The numbers of these CPUs. CPUs that are offline leave gaps.
+fn numbers(cpus: &rustix::thread::CpuSet) -> Vec<u32> {
     let all = u32::try_from(rustix::thread::CpuSet::MAX_CPU).unwrap_or(u32::MAX);
-    let own: Vec<u32> = (0..all).filter(|cpu| may.is_set(*cpu as usize)).collect();
-    (!own.is_empty() && own.len() < cpus).then_some(own)
+    (0..all).filter(|cpu| cpus.is_set(*cpu as usize)).collect()
 }
 
 /// The processes in a tick, sorted by what they lost and used.
@@ -369,6 +387,28 @@ mod tests {
         processes.name(&mut tick);
         let named = &tick.processes[&7];
         assert_eq!((named.name.as_str(), &named.job), ("sh", &Job::Session(9)));
+    }
+
+    #[test]
+    fn a_machine_with_more_cpus_than_the_call_can_name_is_read_by_its_files() {
+        let file = "sys/devices/system/cpu/online";
+        let tree = testing::Tree::new(&[(file, "0-3,1500-2000\n")]);
+        let processes = Processes::new(&Roots::at(tree.root()), &Scope::default(), None);
+        let listed = |list: &str| {
+            let status = status::parse(&format!("{SHELL}Cpus_allowed_list:\t{list}\n")).unwrap();
+            processes.listed(&status)
+        };
+        // CPU 4 is offline.
+        assert_eq!(listed("2-4,1999"), Some(vec![2, 3, 1999]));
+        assert_eq!(listed("4"), Some(Vec::new()));
+        assert_eq!(processes.listed(&status::parse(SHELL).unwrap()), None);
+        // A long list: every eighth CPU is online.
+        let every_eighth: Vec<String> = (0..1000).map(|core| (core * 8).to_string()).collect();
+        tree.put(file, every_eighth.join(",") + "\n");
+        assert_eq!(listed("7984-7999"), Some(vec![7984, 7992]));
+        // The kernel cut the list.
+        tree.put(file, "0-3,150");
+        assert_eq!(listed("2-4"), None);
     }
 
     /// The status of a process that ends, with this many threads.

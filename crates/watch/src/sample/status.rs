@@ -22,6 +22,9 @@ pub struct Status {
     pub is_of_kernel: bool,
     /// Whether its first thread has ended, or has begun to.
     pub first_ends: bool,
+    /// The list of CPUs that its first thread may use, also of those that are offline. None if the
+    /// text has no such list, or was cut before the end of the list.
+    pub cpu_list: Option<String>,
     threads: u32,
 }
 
@@ -64,7 +67,16 @@ pub fn parse(text: &str) -> Option<Status> {
     };
     let threads = value("Threads:").and_then(|number| number.parse().ok()).unwrap_or(1);
     let first_ends = !is_of_kernel && (is_dead || !has_memory);
-    Some(Status { name: terminal::line(name), session, is_of_kernel, first_ends, threads })
+    let name = terminal::line(name);
+    let cpu_list = cpu_list(text);
+    Some(Status { name, session, is_of_kernel, first_ends, cpu_list, threads })
+}
+
+/// The list of CPUs in such a text, if the whole line is there.
+fn cpu_list(text: &str) -> Option<String> {
+    let mut lines = text.split_inclusive('\n');
+    let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    list.ends_with('\n').then(|| list.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -105,6 +117,14 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_cpus_is_read_if_it_is_whole() {
+        let list = |rest: &str| parse(&format!("{SHELL}{rest}")).unwrap().cpu_list;
+        let whole = list("Cpus_allowed_list:\t0-1,1500\nMems_allowed_list:\t0\n");
+        assert_eq!(whole.as_deref(), Some("0-1,1500"));
+        assert_eq!((list("Cpus_allowed_list:\t0-1,15"), list("")), (None, None));
+    }
+
+    #[test]
     fn a_real_status_is_read() {
         let own = std::fs::read_to_string("/proc/self/status").unwrap();
         let read = parse(&own).unwrap();
@@ -114,6 +134,7 @@ mod tests {
         let session = after_name.split(' ').nth(3).unwrap().parse().unwrap();
         assert_eq!((read.session, read.is_of_kernel), (session, false));
         assert!(own.starts_with(&format!("Name:\t{}", read.name)));
+        assert!(os::cpulist::parse(&read.cpu_list.unwrap()).is_some_and(|cpus| !cpus.is_empty()));
     }
 
     #[test]
