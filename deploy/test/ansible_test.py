@@ -17,7 +17,7 @@ PARAMETERS = {"reader-quota": "10ms/100ms", "busy": 4, "nice": 0, "hang-after": 
 RUN = "first"
 
 
-class Engine:
+class Launcher:
     """ansible-playbook with the inventory of a lab."""
 
     def __init__(self, lab, binary):
@@ -104,24 +104,24 @@ def nothing_left(lab, before, when):
     say(f"nothing is left on any host {when}")
 
 
-def check_mode(engine, lab):
+def check_mode(launcher, lab):
     """Check mode says what would run, and changes nothing anywhere."""
-    recap = engine.run("--check")
+    recap = launcher.run("--check")
     check(all(one["changed"] == 0 for name, one in recap.items() if name != "localhost"
               or one["changed"] == 0), f"check mode changes nothing: {recap}")
-    check(engine.output().count("would run: tailback run mmap-lock") >= len(lab.hosts),
+    check(launcher.output().count("would run: tailback run mmap-lock") >= len(lab.hosts),
           "each host says what would be run")
-    check(engine.answers() == [], "check mode has no answers")
+    check(launcher.answers() == [], "check mode has no answers")
     say("check mode says what would be run, and changes nothing")
 
 
-def broken_off(engine, lab):
+def broken_off(launcher, lab):
     """Kills Ansible while a host measures and another one has answered."""
-    process = engine.start()
+    process = launcher.start()
     deadline = time.monotonic() + 300
-    while not engine.answers():
+    while not launcher.answers():
         check(process.poll() is None and time.monotonic() < deadline,
-              f"a host answers: {engine.output()[-3000:]}")
+              f"a host answers: {launcher.output()[-3000:]}")
         time.sleep(0.2)
     # By then the next host is being measured.
     time.sleep(6)
@@ -134,32 +134,32 @@ def broken_off(engine, lab):
                 os.kill(int(found.parent.name), signal.SIGKILL)
         except (OSError, ValueError):
             pass
-    answered = engine.answers()
+    answered = launcher.answers()
     check(len(answered) < len(lab.hosts), f"it broke off half-way: {answered}")
     say(f"broken off after {answered}")
-    return {name: (engine.results / RUN / f"answers/{name}.jsonl").stat().st_mtime_ns
+    return {name: (launcher.results / RUN / f"answers/{name}.jsonl").stat().st_mtime_ns
             for name in answered}
 
 
-def goes_on(engine, lab, answered):
+def goes_on(launcher, lab, answered):
     """Continues the same run: hosts with an answer are not measured again."""
-    recap = engine.run()
+    recap = launcher.run()
     for name, changed in answered.items():
-        file = engine.results / RUN / f"answers/{name}.jsonl"
+        file = launcher.results / RUN / f"answers/{name}.jsonl"
         check(file.stat().st_mtime_ns == changed, f"{name} is not measured again")
-    check(engine.answers() == sorted(host.name for host in lab.hosts), f"all answer: {recap}")
+    check(launcher.answers() == sorted(host.name for host in lab.hosts), f"all answer: {recap}")
     say("the run went on where it broke off, and all hosts have answered")
 
 
-def the_page(engine, lab, verdicts):
+def the_page(launcher, lab, verdicts):
     """Checks the page: it tells the kernels apart, and counts the host that does not exist."""
-    census, page = engine.census(), (engine.results / RUN / "census.html").read_text()
-    print((engine.results / RUN / "census.txt").read_text())
+    census, page = launcher.census(), (launcher.results / RUN / "census.html").read_text()
+    print((launcher.results / RUN / "census.txt").read_text())
     check(census["unreachable"]["count"] == len(lab.absent), "the absent host is counted")
     check("<html" in page and "<script" not in page, "there is a page without a script")
     states = {}
     for host in lab.hosts:
-        lines = (engine.results / RUN / f"answers/{host.name}.jsonl").read_text().splitlines()
+        lines = (launcher.results / RUN / f"answers/{host.name}.jsonl").read_text().splitlines()
         states[host.name] = json.loads(lines[0])["verdict"]["state"]
     print("   ", states)
     for name, wanted in verdicts.items():
@@ -167,14 +167,14 @@ def the_page(engine, lab, verdicts):
     say("the page tells the kernels apart, and counts the absent host")
 
 
-def twice(engine, lab):
+def twice(launcher, lab):
     """A second run changes nothing but its new records."""
-    recap = engine.run("-e", "tailback_quick=true", run="second")
+    recap = launcher.run("-e", "tailback_quick=true", run="second")
     for host in lab.hosts:
         check(recap[host.name]["changed"] == 1 and recap[host.name]["failed"] == 0,
               f"a second run makes one new record of {host.name}: {recap}")
     check(recap["localhost"]["changed"] == 0, f"nothing else is changed: {recap}")
-    check(engine.answers("second") == sorted(host.name for host in lab.hosts), "all answer again")
+    check(launcher.answers("second") == sorted(host.name for host in lab.hosts), "all answer again")
     say("a second run changed nothing but the new records")
 
 
@@ -188,17 +188,17 @@ def main(folder, cache, binary):
     lab.start(members, absent=["gone1"])
     say(f"eight hosts are up after {time.monotonic() - began:.0f} s")
     before = {host.name: traces.of(host) for host in lab.hosts}
-    engine = Engine(lab, binary)
-    engine.write_inventory({"old1": "240s", "new1": "240s"})
-    check_mode(engine, lab)
-    answered = broken_off(engine, lab)
+    launcher = Launcher(lab, binary)
+    launcher.write_inventory({"old1": "240s", "new1": "240s"})
+    check_mode(launcher, lab)
+    answered = broken_off(launcher, lab)
     nothing_left(lab, before, "by a run that was killed")
-    goes_on(engine, lab, answered)
+    goes_on(launcher, lab, answered)
     nothing_left(lab, before, "by a whole run")
-    one_at_a_time((engine.results / RUN / "answers").glob("*.jsonl"))
-    the_page(engine, lab, {"old1": "affected", "new1": "not-affected"})
+    one_at_a_time((launcher.results / RUN / "answers").glob("*.jsonl"))
+    the_page(launcher, lab, {"old1": "affected", "new1": "not-affected"})
     # A short budget, because these verdicts do not matter.
-    engine.write_inventory({name: "5s" for name in lab.addresses()})
-    twice(engine, lab)
+    launcher.write_inventory({name: "5s" for name in lab.addresses()})
+    twice(launcher, lab)
     nothing_left(lab, before, "by a second run")
 

@@ -1,5 +1,5 @@
 //! The binary as a module of Ansible, called as Ansible calls a module, and the flags of all
-//! engines.
+//! launchers.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

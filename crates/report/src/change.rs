@@ -56,7 +56,8 @@ fn settings(differs: &[Setting], look: Look) -> String {
     for setting in differs.iter().take(most) {
         grid.row(prose::setting(setting).map(Cell::from).into());
     }
-    format!("\n{}{}", grid.text(look), left_out(differs.len(), most, "settings that differ"))
+    let left_out = left_out(differs.len(), most, "settings that differ");
+    format!("\n{}{left_out}", grid.text_of_words(look, 1))
 }
 
 /// An arm, the name of a judged figure, and its difference.
@@ -82,7 +83,7 @@ fn judged_figures(change: &Change, meta: Option<&Meta>, look: Look) -> String {
     let all_figures = if look.why { shown.len() } else { cases(change).len() };
     let left_out = left_out(all_figures, shown.len().min(most), "judged figures");
     let note = look.wrap(prose::note(change.basis), "  ", "  ");
-    format!("\n{}{left_out}{note}\n", grid.text(look))
+    format!("\n{}{left_out}{note}\n", grid.text_of_words(look, 2))
 }
 
 fn row(

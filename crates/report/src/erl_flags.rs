@@ -52,7 +52,7 @@ fn tried(record: &Judged, meta: Option<&Meta>, look: Look) -> String {
         grid.row(row.map(Cell::from).to_vec());
     }
     let heading = figures::heading(&first.measure, meta);
-    format!("  Tried here, judged by \"{heading}\":\n\n{}", grid.text(look))
+    format!("  Tried here, judged by \"{heading}\":\n\n{}", grid.text_of_words(look, 1))
 }
 
 /// The flags with the lowest judged figure. Flags that fixed the stall come before flags that

@@ -111,6 +111,25 @@ impl Grid {
         }
     }
 
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The first of [`Grid::parts`], up to the part with the column `last`. Columns count from 0.
+    pub fn parts_up_to(&self, last: usize, width: usize, lead: usize) -> Vec<Grid> {
+        let mut parts = self.parts(width, lead);
+        let mut begins = lead;
+        let shown = parts.iter().take_while(|part| {
+            let is_shown = begins <= last;
+            begins += part.columns().saturating_sub(lead);
+            is_shown
+        });
+        let shown = shown.count();
+        parts.truncate(shown.max(1));
+        parts
+    }
+
     fn side_by_side(&self, width: usize, lead: usize) -> Vec<Grid> {
         let widths: Vec<usize> =
             self.table(false).column_max_content_widths().iter().map(|w| usize::from(*w)).collect();
@@ -153,6 +172,25 @@ impl Grid {
     /// The lines, each with a line feed.
     pub fn text(&self, look: Look) -> String {
         self.lines(look).into_iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// The text of the table. If the width would split words of it, the text of its parts, with an
+    /// empty line between two.
+    pub fn text_of_words(&self, look: Look, lead: usize) -> String {
+        let plain = self.text(Look { color: false, ..look });
+        if plain.split_whitespace().count() == self.words() {
+            return self.text(look);
+        }
+        let parts = self.parts(look.width, lead);
+        parts.iter().map(|part| part.text(look)).collect::<Vec<String>>().join("\n")
+    }
+
+    /// The number of words in the table.
+    fn words(&self) -> usize {
+        let count = |text: &str| text.split_whitespace().count();
+        let headings = self.columns.iter().map(|column| count(&column.heading(self.below)));
+        let cells = self.rows.iter().flatten().map(|cell| count(&cell.text));
+        headings.chain(cells).sum()
     }
 
     fn table(&self, color: bool) -> Table {
@@ -240,6 +278,28 @@ mod tests {
         assert_eq!(titles, [vec!["arm", "verdict", "stalled, ms/s"], vec!["arm", "calls"]]);
         assert_eq!(grid().parts(80, 1).len(), 1);
         assert_eq!(grid().parts(1, 1).len(), 3);
+    }
+
+    #[test]
+    fn a_short_answer_has_the_parts_up_to_the_column_that_it_needs() {
+        let shown = |last, width| grid().parts_up_to(last, width, 1).len();
+        assert_eq!(grid().parts(30, 1).len(), 3);
+        assert_eq!([shown(0, 30), shown(1, 30), shown(2, 30), shown(3, 30)], [1, 1, 2, 3]);
+        assert_eq!([shown(4, 30), shown(2, 80)], [3, 1]);
+    }
+
+    #[test]
+    fn a_narrow_table_becomes_several_before_it_splits_a_word() {
+        let whole = |width| grid().text_of_words(look(width, false), 1);
+        assert_eq!(whole(80), grid().text(look(80, false)));
+        for width in [40, 50, 60] {
+            let text = whole(width);
+            for word in ["control", "busy-10", "not-affected", "[1000,", "calls"] {
+                assert!(text.split_whitespace().any(|other| other == word), "{word}: {text}");
+            }
+            assert!(text.lines().all(|line| display_width(line) <= width), "{text}");
+        }
+        assert!(whole(40).contains("\n\n  arm"), "{}", whole(40));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use os::terminal::line as plain;
 /// Width of the bar beside the figures, in columns.
 const BAR: usize = 16;
 
+/// The column with the interval, counted from 0.
+const INTERVAL: usize = 3;
+
 /// The longest name in a record that is shown, in bytes. Many records are shown together.
 const LONGEST_NAME: usize = 4096;
 
@@ -92,12 +95,27 @@ pub fn text(lines: &[Line], look: Look) -> String {
         grid.row(vec![started, arm, median, interval, state, bar, kernel]);
     }
     // Columns that do not fit beside the figures are left out. The page has all of them.
-    let parts = grid.parts(look.width, 1);
-    let shown = parts.first().map(|part| part.text(look));
-    format!("{title}{}", shown.unwrap_or_default())
+    let parts = grid.parts_up_to(INTERVAL, look.width, 1);
+    let parts: Vec<String> = parts.iter().map(|part| part.text(look)).collect();
+    format!("{title}{}", parts.join("\n"))
 }
 
 fn bar(figure: f64, most: f64) -> String {
     let part = if most > 0.0 { (figure / most).clamp(0.0, 1.0) } else { 0.0 };
     "#".repeat((part * BAR as f64).round() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_narrow_terminal_has_the_figures_and_leaves_out_what_does_not_fit_beside_them() {
+        let lines: Vec<Line> = Line::new(&testing::record(), "a.json", None).into_iter().collect();
+        let shown = text(&lines, Look { width: 40, ..Look::default() });
+        assert!(shown.contains("900") && shown.contains("[899, 901]"), "{shown}");
+        assert!(!shown.contains("6.18.0"), "{shown}");
+        assert!(shown.lines().all(|line| line.len() <= 40), "{shown}");
+    }
 }

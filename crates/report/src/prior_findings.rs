@@ -36,7 +36,7 @@ pub(crate) fn table(record: &Judged, meta: Option<&Meta>, look: Look) -> String 
         ]);
     }
     let mut text = "\n  Earlier findings, and today's:\n".to_owned();
-    let _ = write!(text, "\n{}", grid.text(look));
+    let _ = write!(text, "\n{}", grid.text_of_words(look, 2));
     if look.why {
         let note = "The verdict and the figure of today are those of the combination with this \
                     level and with the control's level of every other factor.";

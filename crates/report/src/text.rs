@@ -76,9 +76,13 @@ fn list(text: &mut String, look: Look, heading: &str, sentences: &[String]) {
 fn figures_of(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Look) {
     let columns = columns(record, meta);
     let (arms, left_out) = arms(record, look);
-    let parts = table(&arms, &columns).parts(look.width, 1);
-    let shown = if look.why { parts.len() } else { 1 };
-    let parts: Vec<String> = parts.iter().take(shown).map(|part| part.text(look)).collect();
+    let table = table(&arms, &columns);
+    let parts = match look.why {
+        true => table.parts(look.width, 1),
+        // A short answer has the first figure, also on a narrow terminal.
+        false => table.parts_up_to(table.columns() - columns.len(), look.width, 1),
+    };
+    let parts: Vec<String> = parts.iter().map(|part| part.text(look)).collect();
     let _ = write!(text, "\n{}", parts.join("\n"));
     if left_out > 0 {
         let _ = writeln!(text, "  {left_out} more arms: --why");
@@ -189,7 +193,8 @@ fn advise(text: &mut String, record: &Judged, meta: Option<&Meta>, look: Look) {
     if advice.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n  {}:", advice::heading(record.judgement.state, &advice));
+    text.push('\n');
+    paragraph(text, look, &format!("{}:", advice::heading(record.judgement.state, &advice)));
     shortened(text, look, &advice, |_| None);
 }
 
@@ -268,7 +273,7 @@ pub fn check(all: &[Shown], look: Look) -> String {
             Cell::from(effect.map_or_else(|| "-".to_owned(), |(_, effect)| effect)),
         ]);
     }
-    let mut text = grid.text(look);
+    let mut text = grid.text_of_words(look, 1);
     if !look.why {
         in_brief(&mut text, all, look);
     }
@@ -406,6 +411,17 @@ mod tests {
             let look = Look { width, why, ..Look::default() };
             assert_narrow(&super::record(&shown(&record, &testing::META), look), width);
         }
+    }
+
+    #[test]
+    fn a_short_answer_has_the_judged_figure_also_on_a_narrow_terminal() {
+        let mut record = testing::record();
+        record.judgement.arms[1].hangs.count = 2;
+        let look = Look { width: 40, ..Look::default() };
+        let text = super::record(&shown(&record, &testing::META), look);
+        assert!(text.contains("2 of 2"), "{text}");
+        assert!(text.contains("\n  case     900 [899, 901]\n"), "{text}");
+        assert_narrow(&text, 40);
     }
 
     #[test]

@@ -1,1 +1,1 @@
-"""Hosts for the tests of the engines: namespaces and guests on one bridge, in one namespace."""
+"""Hosts for the tests of the launchers: namespaces and guests on one bridge, in one namespace."""
