@@ -13,6 +13,8 @@ pub const USAGE: u8 = 2;
 pub const NEED: u8 = 3;
 /// A trial broke.
 pub const BROKEN: u8 = 4;
+/// A defect of the program: a panic. The code that Rust uses.
+const PANIC: u8 = 101;
 /// The user interrupted.
 pub const INTERRUPTED: u8 = 130;
 
@@ -56,15 +58,16 @@ impl Codes {
         }
     }
 
-    /// Makes a panic end a bisection. The usual exit code of a panic would count as a stall.
-    pub fn abort_bisection_on_panic(self) {
-        if self != Codes::Own {
-            let usual = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |info| {
-                usual(info);
-                std::process::exit(i32::from(ABORT));
-            }));
-        }
+    /// Makes a panic of any thread end the program at once, without a core file. Its helper
+    /// process then restores what was changed on the machine. A bisection ends too: the usual exit
+    /// code of a panic would count as a stall.
+    pub fn end_on_panic(self) {
+        let code = if self == Codes::Own { PANIC } else { ABORT };
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            usual(info);
+            std::process::exit(i32::from(code));
+        }));
     }
 
     /// Converts the exit code of a command. A code from a guest may be converted already.
@@ -183,6 +186,29 @@ mod tests {
         for line in ["tailback run mmap-lock", "tailback run x --exit-for", "tailback vm -- run"] {
             assert_eq!(asked_for(line), Codes::Own, "{line}");
         }
+    }
+
+    /// Runs itself again with this variable set; that process panics.
+    #[test]
+    fn a_panic_of_any_thread_ends_the_program() {
+        const CODES: &str = "TAILBACK_TEST_PANIC";
+        let panics = |codes: Codes| -> ! {
+            codes.end_on_panic();
+            let _ = std::thread::spawn(|| panic!("a defect")).join();
+            std::process::exit(0)
+        };
+        match std::env::var(CODES).as_deref() {
+            Ok("own") => panics(Codes::Own),
+            Ok(_) => panics(Codes::Bisect),
+            Err(_) => {}
+        }
+        let code = |codes| {
+            let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+            again.args(["--exact", "exit::tests::a_panic_of_any_thread_ends_the_program"]);
+            again.env(CODES, codes).output().unwrap().status.code()
+        };
+        assert_eq!(code("own"), Some(i32::from(PANIC)));
+        assert_eq!(code("bisect"), Some(i32::from(ABORT)));
     }
 
     #[test]

@@ -36,14 +36,14 @@ fn main() -> ExitCode {
     if guest::init::is_init() {
         guest::init::run();
     }
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let codes = Codes::asked_for(&words);
+    codes.end_on_panic();
     forget_hostile_temporary_folder();
     let session = Session::new(command_line::command);
     if let Some(arguments) = ansible::called() {
         return ExitCode::from(ansible::module(&arguments, &session));
     }
-    let words: Vec<OsString> = std::env::args_os().collect();
-    let codes = Codes::asked_for(&words);
-    codes.abort_bisection_on_panic();
     let code = match command_line::parse(words) {
         Ok(None) => {
             session.out.print(&commands::first::text(&session));

@@ -228,6 +228,19 @@ fn a_trace_replaces_no_record() {
 }
 
 #[test]
+fn a_trace_in_a_missing_folder_is_bad_usage() {
+    let place = Place::new();
+    let golden = place.golden("mmap-lock");
+    let trace = place.path("missing").join("run.trace");
+    let to = trace.to_str().unwrap();
+    let ran = place.say(&["explain", golden.to_str().unwrap(), "--perfetto", to]);
+    assert_eq!(ran.code(), 2, "{ran:?}");
+    let complaints = ran.complaints();
+    let last = complaints.last().unwrap();
+    assert_says(last, &["--perfetto", to, "name a file that can be written"]);
+}
+
+#[test]
 fn a_place_where_no_record_can_be_kept() {
     if !common::two_cpus_or_skip() {
         return;

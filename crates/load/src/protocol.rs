@@ -5,7 +5,8 @@
 //! the window begins and `e` when it ends. Work outside the window does not count. The end of
 //! standard input means stop. It also occurs when the tool dies for any reason.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::value::RawValue;
 
 /// [`Message::Done`] as a complete line.
 pub const DONE_LINE: &[u8] = b"\"done\"\n";
@@ -20,9 +21,21 @@ pub enum Message {
     /// memory, because the load still holds the lock that a page fault needs.
     Done,
     /// The result of the work.
-    Report(Report),
+    Report(#[serde(deserialize_with = "deserialize_report")] Report),
     /// The set-up failed, or the generator could not continue.
     Error(Failure),
+}
+
+/// Reads a report from its text, so that one function parses all reports. Otherwise each crate that
+/// reads messages has a copy of that code, which is large.
+fn deserialize_report<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Report, D::Error> {
+    let text = Box::<RawValue>::deserialize(deserializer)?;
+    parse_report(text.get()).map_err(de::Error::custom)
+}
+
+#[inline(never)]
+fn parse_report(text: &str) -> serde_json::Result<Report> {
+    serde_json::from_str(text)
 }
 
 /// The state of a generator after its set-up.
@@ -174,5 +187,23 @@ mod tests {
     fn the_line_that_is_ready_to_be_written_says_done() {
         let message: Message = serde_json::from_slice(DONE_LINE).unwrap();
         assert_eq!(message, Message::Done);
+    }
+
+    #[test]
+    fn a_report_is_read_from_bytes_and_from_text() {
+        let reports = [
+            Report::Mapper(MapperReport { maps: 3, ..MapperReport::default() }),
+            Report::Scanners(PoolReport { rounds: 5, ..PoolReport::default() }),
+            Report::Fibonacci(FibonacciReport { sleeps: 7, ..FibonacciReport::default() }),
+            Report::Own(serde_json::json!({ "text": "a\n\"b\"", "ns": [u64::MAX, 0] })),
+        ];
+        for message in reports.map(Message::Report) {
+            let line = serde_json::to_string(&message).unwrap();
+            assert_eq!(serde_json::from_slice::<Message>(line.as_bytes()).unwrap(), message);
+            assert_eq!(serde_json::from_str::<Message>(&line).unwrap(), message);
+        }
+        for line in [r#"{"report":{"unknown":1}}"#, r#"{"report":{"own":1}"#, r#"{"report":}"#] {
+            assert!(serde_json::from_str::<Message>(line).is_err(), "{line}");
+        }
     }
 }

@@ -57,6 +57,16 @@ pub struct Live {
     pub intervals: Vec<Interval>,
 }
 
+impl Live {
+    /// Indented JSON with a line feed at its end.
+    pub fn to_json(&self) -> String {
+        // All keys are text and all numbers are finite, so this never fails.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
 /// An interval of a stretch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -126,4 +136,17 @@ pub struct Cost {
     pub lost_threads: u64,
     /// Time behind other programs that could not be named, because there was no room for them.
     pub unnamed_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_is_indented_and_is_read_back() {
+        let live = Live { over_ns: 5_000_000_000, ..Live::default() };
+        let text = live.to_json();
+        assert!(text.starts_with("{\n  \"from\": ") && text.ends_with("\n}\n"), "{text}");
+        assert_eq!(serde_json::from_str::<Live>(&text).unwrap(), live);
+    }
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Every scenario, in the order of `list` and `check`.
-pub const ALL: &[&dyn AnyScenario] = &[
+pub static ALL: &[&dyn AnyScenario] = &[
     &mmap_lock::SCENARIO,
     &cpu_quota::SCENARIO,
     &blocking_nif::SCENARIO,

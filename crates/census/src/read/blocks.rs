@@ -15,31 +15,31 @@ const BLOCK: usize = 1 << 20;
 const START: usize = 1024;
 
 /// Splits a stream into items.
-pub(super) fn stream(bytes: impl Read, of: &Source, take: &mut dyn FnMut(Item)) {
+pub(super) fn stream(bytes: &mut dyn Read, of: &Source, take: &mut dyn FnMut(Item)) {
     let mut bytes = BufReader::with_capacity(BLOCK, bytes);
     let packed = bytes.fill_buf().is_ok_and(is_packed);
     if packed {
         let unpacked = Unpacked::new(bytes);
-        unpacked_stream(BufReader::with_capacity(BLOCK, unpacked), of, take);
+        unpacked_stream(&mut BufReader::with_capacity(BLOCK, unpacked), of, take);
     } else {
-        unpacked_stream(bytes, of, take);
+        unpacked_stream(&mut bytes, of, take);
     }
 }
 
-fn unpacked_stream(mut bytes: impl BufRead, of: &Source, take: &mut dyn FnMut(Item)) {
+fn unpacked_stream(bytes: &mut dyn Read, of: &Source, take: &mut dyn FnMut(Item)) {
     let begins = || Some(Begin::file(of.name));
     let mut start = Vec::new();
     // A single read may return fewer bytes than are available.
-    let begun = bytes.by_ref().take(START as u64).read_to_end(&mut start);
+    let begun = bytes.take(START as u64).read_to_end(&mut start);
     if let Err(error) = begun {
         return take(Item::Failed { begins: begins(), why: why(&error) });
     }
     let (archive, form) = (is_archive(&start), Form::of(&start));
-    let bytes = std::io::Cursor::new(start).chain(bytes);
+    let mut bytes = std::io::Cursor::new(start).chain(bytes);
     match (archive, form) {
-        (true, _) => entries(bytes, of, take),
-        (false, Form::Lines) => lines(bytes, of, take),
-        (false, form) => take(match whole(bytes) {
+        (true, _) => entries(&mut bytes, of, take),
+        (false, Form::Lines) => lines(&mut bytes, of, take),
+        (false, form) => take(match whole(&mut bytes) {
             Ok(bytes) => of.text(begins(), form, bytes),
             Err(why) => Item::Failed { begins: begins(), why },
         }),
@@ -47,13 +47,13 @@ fn unpacked_stream(mut bytes: impl BufRead, of: &Source, take: &mut dyn FnMut(It
 }
 
 /// Splits a source into blocks of whole lines. A line that is too long is counted and skipped.
-fn lines(mut bytes: impl Read, of: &Source, take: &mut dyn FnMut(Item)) {
+fn lines(bytes: &mut dyn Read, of: &Source, take: &mut dyn FnMut(Item)) {
     let mut begins = Some(Begin::file(of.name));
     let mut rest: Vec<u8> = Vec::new();
     let mut skips = false;
     loop {
         let held = rest.len();
-        let more = bytes.by_ref().take(BLOCK as u64).read_to_end(&mut rest);
+        let more = bytes.take(BLOCK as u64).read_to_end(&mut rest);
         let ended = more.as_ref().map_or(true, |more| *more == 0);
         let cut = match rest[held..].iter().rposition(|byte| *byte == b'\n') {
             _ if ended => rest.len(),

@@ -17,12 +17,12 @@ const LONGEST_NAME: usize = 255;
 
 /// The entries of an archive. An archive that the user named has one file or folder per host. An
 /// archive that was found in a folder speaks for one host, whatever it contains.
-pub(super) fn entries(bytes: impl Read, of: &Source, take: &mut dyn FnMut(Item)) {
+pub(super) fn entries(bytes: &mut dyn Read, of: &Source, take: &mut dyn FnMut(Item)) {
     first_entries(bytes, of, MOST_ENTRIES, take);
 }
 
 /// The same with at most `most` entries.
-fn first_entries(bytes: impl Read, of: &Source, most: usize, take: &mut dyn FnMut(Item)) {
+fn first_entries(bytes: &mut dyn Read, of: &Source, most: usize, take: &mut dyn FnMut(Item)) {
     let mut archive = tar::Archive::new(bytes);
     // The archive counts as one file, whatever it contains.
     let begins = |take: &mut dyn FnMut(Item)| {
@@ -112,11 +112,11 @@ mod tests {
         }
     }
 
-    fn found(bytes: impl Read, given: Given) -> Vec<Item> {
+    fn found(mut bytes: impl Read, given: Given) -> Vec<Item> {
         let file_host = FileHost::new("fleet", given, None).into();
         let mut items = Vec::new();
         let source = Source { name: "fleet.tar", file_host, hashing: None };
-        first_entries(bytes, &source, MOST, &mut |item| items.push(item));
+        first_entries(&mut bytes, &source, MOST, &mut |item| items.push(item));
         items
     }
 

@@ -68,7 +68,7 @@ impl<'a> Finder<'a> {
     /// Reads a path that the user named, whatever its name is. A link is followed.
     fn named(&mut self, path: &Path) -> std::io::Result<()> {
         if path.as_os_str() == "-" {
-            self.stream(std::io::stdin(), "-", self.file_host("-", Given::Named));
+            self.stream(&mut std::io::stdin(), "-", self.file_host("-", Given::Named));
             return Ok(());
         }
         let real = std::fs::canonicalize(path)?;
@@ -77,10 +77,10 @@ impl<'a> Finder<'a> {
             self.folder(path, Path::new(""), 0);
         } else {
             // The file is opened here, so that a failure is an error and not only counted.
-            let file = open_named(&real)?;
+            let mut file = open_named(&real)?;
             let host = host::host_of(Path::new(path.file_name().unwrap_or_default()));
             let file_host = self.file_host(&host, Given::Named);
-            self.stream(file, &path.display().to_string(), file_host);
+            self.stream(&mut file, &path.display().to_string(), file_host);
         }
         Ok(())
     }
@@ -135,7 +135,7 @@ impl<'a> Finder<'a> {
             return self.add(Item::File { path, name, file_host }, size as usize);
         }
         match open(&path) {
-            Ok(file) => self.stream(file, &name, file_host),
+            Ok(mut file) => self.stream(&mut file, &name, file_host),
             Err(_) => {
                 let begins = Some(Begin::file(&name));
                 self.add(Item::Failed { begins, why: Why::Unreadable }, 0);
@@ -143,11 +143,11 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn stream(&mut self, bytes: impl Read, name: &str, file_host: Arc<FileHost>) {
+    fn stream(&mut self, bytes: &mut dyn Read, name: &str, file_host: Arc<FileHost>) {
         let left = if file_host.is_alone() { MOST_OF_HOST } else { u64::MAX };
-        let bytes = UntilEnded { bytes, ended: self.shared.ended, left };
+        let mut bytes = UntilEnded { bytes, ended: self.shared.ended, left };
         let source = Source { name, file_host, hashing: self.shared.hashing };
-        blocks::stream(bytes, &source, &mut |item| {
+        blocks::stream(&mut bytes, &source, &mut |item| {
             let bytes = if let Item::Text(text) = &item { text.bytes.len() } else { 0 };
             self.add(item, bytes);
         });

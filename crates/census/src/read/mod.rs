@@ -114,7 +114,7 @@ pub fn read_bytes(bytes: &[u8], name: &str, given: Given, options: Options) -> F
         Given::Named => name.to_owned(),
     };
     let source = Source { name: &name, file_host, hashing };
-    blocks::stream(bytes, &source, &mut |item| {
+    blocks::stream(&mut &bytes[..], &source, &mut |item| {
         let done = work::done(Job { place: 0, items: vec![item], room: 0 }, &mut reader);
         // Errors occur only with a file for the trials.
         let _ = done.parts.into_iter().try_for_each(|part| folding.fold(&mut fleet, part));

@@ -35,7 +35,7 @@ pub(super) fn is_archive(start: &[u8]) -> bool {
 }
 
 /// The whole source, unless it is longer than a record may be.
-pub(super) fn whole(source: impl Read) -> Result<Vec<u8>, Why> {
+pub(super) fn whole(source: &mut dyn Read) -> Result<Vec<u8>, Why> {
     let mut bytes = Vec::new();
     source.take(MOST_TEXT as u64 + 1).read_to_end(&mut bytes).map_err(|error| why(&error))?;
     if bytes.len() > MOST_TEXT { Err(Why::TooLarge) } else { Ok(bytes) }

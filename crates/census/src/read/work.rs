@@ -127,7 +127,7 @@ fn of_packed(bytes: &[u8], source: &Source, reader: &mut Reader) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut room = MOST_UNPACKED;
     let mut left_out = 0;
-    blocks::stream(bytes, source, &mut |item| {
+    blocks::stream(&mut &bytes[..], source, &mut |item| {
         for mut part in of_item(item, reader) {
             if room == 0 {
                 left_out += part.records();

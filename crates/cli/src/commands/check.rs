@@ -254,12 +254,24 @@ fn show(session: &Session, all: &[Shown], flags: &Check) {
     let look = output::look_with(flags.why);
     if flags.json {
         let records: Vec<&Judged> = all.iter().map(|one| one.record).collect();
-        session.out.value(&records);
+        session.out.json(&json_array(&records));
     } else if look.why {
         for one in all {
             session.out.print(&format!("{}\n", report::record(one, look)));
         }
     }
+}
+
+/// The records as an indented JSON array. It is made of the texts of their files, since the code
+/// that serialises a record is large and the program would otherwise hold a second copy of it.
+fn json_array(records: &[&Judged]) -> String {
+    if records.is_empty() {
+        return "[]\n".to_owned();
+    }
+    // A string holds a line feed as an escape, so each line feed in the text ends a line.
+    let texts = records.iter().map(|record| record.to_json().trim_end().replace('\n', "\n  "));
+    let texts: Vec<String> = texts.collect();
+    format!("[\n  {}\n]\n", texts.join(",\n  "))
 }
 
 /// Writes the page. A failure is only reported, since the measurements are valid without a page.
@@ -381,6 +393,18 @@ mod tests {
         assert_eq!(code(&[complete(Affected), interrupted], 2), exit::INTERRUPTED);
         // It was interrupted before the second scenario began.
         assert_eq!(code(&[complete(Skipped)], 2), exit::INTERRUPTED);
+    }
+
+    #[test]
+    fn the_array_of_records_is_the_one_that_serde_json_writes() {
+        let mut first = record(Affected);
+        first.facts.tool.argv.push("two\nlines".to_owned());
+        let second = record(Skipped);
+        let both = [&first, &second];
+        for records in [&both[..0], &both[..1], &both[..]] {
+            let expected = serde_json::to_string_pretty(records).unwrap() + "\n";
+            assert_eq!(json_array(records), expected, "{} records", records.len());
+        }
     }
 
     #[test]

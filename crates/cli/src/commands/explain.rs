@@ -1,7 +1,7 @@
 //! `tailback explain RECORD`.
 
 use crate::command::{Failure, Run, Session, VERDICT, below};
-use crate::{output, paths, records};
+use crate::{output, page, paths, records};
 use model::{Explanation, Judged, Live};
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,7 @@ impl Explain {
     /// Shows again what `tailback watch` saw.
     fn live(&self, session: &Session, live: &Live, record: &Judged) -> u8 {
         if self.json {
-            session.out.value(live);
+            session.out.json(&live.to_json());
         } else {
             let look = output::look_with(self.why);
             session.out.print(&report::live(live, records::meta_of, look));
@@ -92,8 +92,10 @@ impl Explain {
 
     fn write_trace(&self, record: &Judged) -> Result<(), Failure> {
         let Some(to) = &self.perfetto else { return Ok(()) };
-        runner::save_text(&report::trace(record), to)
-            .map_err(|error| Failure::need(format!("--perfetto {error}")))?;
+        runner::save_text(&report::trace(record), to).map_err(|error| {
+            let failure = page::not_written(&error, "file");
+            Failure { line: format!("--perfetto {}", failure.line), ..failure }
+        })?;
         output::note(&format!("trace: {}; open it at https://ui.perfetto.dev", to.display()));
         Ok(())
     }

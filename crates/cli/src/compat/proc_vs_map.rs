@@ -9,7 +9,7 @@ use host::Roots;
 use model::Machine;
 use os::pin::{Mask, Pinned};
 use scenarios::LoadSpawner;
-use scenarios::mmap_lock::{Event, META, RawTrial, TrialSpec, run_load};
+use scenarios::mmap_lock::{Event, RawTrial, SCENARIO, TrialSpec, run_load};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     let raw = run_load(&spec, &LoadSpawner::default(), &|| interruption.noticed(), &mut |event| {
         tell(session, &spec, event, &mut late);
     })
-    .map_err(|error| Failure::of(error, Some(&META)))?;
+    .map_err(|error| Failure::of(error, Some(SCENARIO.meta)))?;
     session.out.print(&lines(&setting, &raw)?);
     Ok(0)
 }

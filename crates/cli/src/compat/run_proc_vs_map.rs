@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use model::Machine;
 use model::median::{ascending, median};
 use scenarios::LoadSpawner;
-use scenarios::mmap_lock::{META, RawTrial, run_load};
+use scenarios::mmap_lock::{RawTrial, SCENARIO, run_load};
 use std::fmt::Write as _;
 
 const USAGE: &str = "Usage: run-proc-vs-map optional arguments:
@@ -99,7 +99,7 @@ fn measure(
             let spec = setting.spec(machine, os::random::number())?;
             let interrupted = || interruption.noticed();
             let raw = run_load(&spec, &LoadSpawner::default(), &interrupted, &mut |_| {})
-                .map_err(|error| Failure::of(error, Some(&META)))?;
+                .map_err(|error| Failure::of(error, Some(SCENARIO.meta)))?;
             row.add(&raw);
             bar.inc(1);
         }

@@ -12,7 +12,7 @@ use host::governor::{Governor, State};
 use load::child::fibonacci::MOST_THREADS;
 use report::prose;
 use scenarios::LoadSpawner;
-use scenarios::cpu_quota::{META, RawTrial, TrialSpec, run_load};
+use scenarios::cpu_quota::{RawTrial, SCENARIO, TrialSpec, run_load};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
     };
     let interrupted = || interruption.noticed();
     let raw = run_load(&spec, &roots, &LoadSpawner::default(), &interrupted, &mut |_| {})
-        .map_err(|error| Failure::of(error, Some(&META)))?;
+        .map_err(|error| Failure::of(error, Some(SCENARIO.meta)))?;
     session.out.print(&lines(&raw));
     Ok(0)
 }
