@@ -148,12 +148,11 @@ fn a_signal_while_the_mapper_is_set_up_is_not_put_off() {
         let running = start_large(&place, size);
         let tool = running.pid();
         wait_for_new_mapper(tool);
-        if !has_scanners(tool) {
-            return assert_ends_before_the_scanners(&place, running);
+        if ends_before_the_scanners(&place, running) {
+            return;
         }
-        assert!(tries < 5, "the mapper was ready before this test saw it, five times");
-        running.signal(Signal::INT);
-        processes::wait_until_gone(running.end().pid);
+        // The mapper may be ready before this test sees it, or before its signal arrives.
+        assert!(tries < 5, "it set up the rest of the trial each time, in spite of the signal");
     }
 }
 
@@ -166,17 +165,17 @@ fn start_large(place: &Place, size: u64) -> Running<'_> {
     place.start(place.tailback(&args))
 }
 
-/// Interrupts a run whose mapper is being set up. The scanners that start after that are not
-/// needed any more.
-fn assert_ends_before_the_scanners(place: &Place, mut running: Running<'_>) {
+/// Interrupts a run whose mapper is being set up. Returns whether it has ended without scanners,
+/// which are not needed any more.
+fn ends_before_the_scanners(place: &Place, mut running: Running<'_>) -> bool {
     running.signal(Signal::INT);
-    let mut went_on = false;
+    let mut went_on = has_scanners(running.pid());
     while !running.has_ended() {
         went_on |= has_scanners(running.pid());
         std::thread::sleep(Duration::from_millis(2));
     }
     assert_interrupted(place, &running.end(), 0);
-    assert!(!went_on, "it set up the rest of the trial before it noticed the signal");
+    !went_on
 }
 
 #[test]

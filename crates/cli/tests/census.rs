@@ -337,7 +337,7 @@ fn nothing_that_is_read_is_waited_for() {
     for path in [pipe.to_str().unwrap(), "/dev/zero"] {
         // `timeout` ends it if it waits.
         let mut command = place.program("timeout");
-        command.args(["10", common::BINARY, "census", path]);
+        command.args(["60", common::BINARY, "census", path]);
         let ran = place.run(command);
         assert_eq!((ran.code(), ran.err.lines().count()), (2, 1), "{ran:?}");
         assert!(ran.err.contains("neither a file nor a folder"), "{ran:?}");

@@ -109,7 +109,8 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     }
     let (figures, states) = (&live["inside"][0]["figures"], states(&live));
     assert_eq!((&figures["online"], &live["inside"][0]["problem"]), (&2.into(), &Value::Null));
-    assert!(states.unwrap()["shares"]["emulator"].as_f64().unwrap() > 0.1, "{figures:#}");
+    // Beside busy programs it is far below the half of an idle machine.
+    assert!(states.unwrap()["shares"]["emulator"].as_f64().unwrap() > 0.01, "{figures:#}");
     let found = of_node(&live, "mailbox-flood", &node).unwrap_or_else(|| panic!("{live:#}"));
     let mailbox = &found["facts"]["mailbox"];
     assert_eq!((&mailbox["function"], &mailbox["name"]), (&"dets:req/2".into(), &"flooded".into()));
@@ -191,19 +192,23 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
         let mut all = live["nodes"].as_array().into_iter().flatten();
         all.any(|one| one["program"]["pid"] == node.pid())
     };
-    let live = look("4s", wrong);
+    // Watch looks for a node that does not run only when it starts. On a busy machine, its reader
+    // may answer too late for that.
+    let look_until_seen = |time, cookie| {
+        let mut live = look(time, cookie);
+        for _ in 1..LOOKS {
+            if is_seen(&live) {
+                break;
+            }
+            live = look(time, cookie);
+        }
+        live
+    };
+    let live = look_until_seen("4s", wrong);
     assert_eq!(problem(&live), "wrong-cookie", "{live:#}");
     assert!(is_seen(&live), "{live:#}");
     node.signal("-STOP");
-    // Watch looks for a node that does not run only when it starts. On a busy machine, its reader
-    // may answer too late for that.
-    let mut live = look("6s", right);
-    for _ in 1..LOOKS {
-        if is_seen(&live) {
-            break;
-        }
-        live = look("6s", right);
-    }
+    let live = look_until_seen("6s", right);
     assert!(problem(&live)["silent"].as_u64().unwrap() >= 1_000, "{live:#}");
     assert!(is_seen(&live), "{live:#}");
     node.signal("-CONT");

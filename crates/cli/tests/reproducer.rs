@@ -40,6 +40,11 @@ fn run_escript(place: &Place, name: &str, script: &str) -> Ran {
     place.start(escript(place, name, script)).end_within(PATIENCE)
 }
 
+/// Runs a program until its end.
+fn run_program(place: &Place, program: &Path) -> Ran {
+    place.start(place.program(program.to_str().unwrap())).end_within(PATIENCE)
+}
+
 /// The rest of the folders for temporary files that studies use.
 fn left(place: &Place) -> Vec<String> {
     let all = std::fs::read_dir(place.path("")).unwrap().flatten();
@@ -97,9 +102,9 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     let Some(stall) = built(&program, &place, "stall") else {
         return testing::skipped("no gcc");
     };
-    assert_stalls(&place, "mmap-lock", || place.run(place.program(stall.to_str().unwrap())));
+    assert_stalls(&place, "mmap-lock", || run_program(&place, &stall));
     let harmless = built(&program.replace(smaps, stat), &place, "harmless").unwrap();
-    assert_shows_none("mmap-lock", || place.run(place.program(harmless.to_str().unwrap())));
+    assert_shows_none("mmap-lock", || run_program(&place, &harmless));
     // Without memory for its mappings it can show nothing. A bisection has to stop there.
     let mut starved = place.program("sh");
     starved.args(["-c", &format!("ulimit -v 30000; exec {}", stall.display())]);
@@ -114,8 +119,8 @@ fn exported_now(place: &Place, scenario: &str) -> String {
     let record = place.path(&format!("{scenario}.json"));
     let record = record.to_str().unwrap();
     let run = ["run", scenario, "--quick", "--no-probe", "--no-fixes", "--fresh", "--record"];
-    let mut runs = (0..3).map(|_| place.say(&[&run[..], &[record]].concat()));
-    let ran = runs.find(|ran| ![0, 4].contains(&ran.code())).expect("no stall in three runs");
+    let mut runs = (0..5).map(|_| place.say(&[&run[..], &[record]].concat()));
+    let ran = runs.find(|ran| ![0, 4].contains(&ran.code())).expect("no stall in five runs");
     assert_eq!(ran.code(), 1, "{ran:?}");
     let said = place.say(&["export", "--format", "reproducer", record]);
     assert_eq!(said.code(), 0, "{said:?}");
@@ -139,9 +144,9 @@ fn programs_of_stalls_behind_a_holder_show_them_again_and_none_without_their_cau
         let Some(stall) = built(&program, &place, "stall") else {
             return testing::skipped("no gcc");
         };
-        assert_stalls(&place, scenario, || place.run(place.program(stall.to_str().unwrap())));
+        assert_stalls(&place, scenario, || run_program(&place, &stall));
         let harmless = built(&program.replace(cause, without), &place, "harmless").unwrap();
-        assert_shows_none(scenario, || place.run(place.program(harmless.to_str().unwrap())));
+        assert_shows_none(scenario, || run_program(&place, &harmless));
     }
 }
 
@@ -153,7 +158,7 @@ fn lacking(ran: &Ran) -> Option<&str> {
 
 /// Runs a program with a control group to its end. It has to remove the group.
 fn run_in_group(place: &Place, program: &Path) -> Ran {
-    let ran = place.start(place.program(program.to_str().unwrap())).end_within(PATIENCE);
+    let ran = run_program(place, program);
     assert_eq!(groups(ran.pid), Vec::<PathBuf>::new());
     ran
 }

@@ -4,14 +4,10 @@
 
 mod common;
 
-use common::{Place, Ran, Tally, processes, turn};
+use common::{OPEN_STUDIES, Place, Ran, Tally, processes, turn};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
-
-/// How many times a study is tried. Other work on the machine can disturb it, and then it says
-/// so.
-const TRIES: u32 = 5;
 
 /// Runs a study until this verdict is decided. A study without a settled verdict is tried again,
 /// since other programs may have disturbed it.
@@ -23,7 +19,7 @@ fn study_that_is(state: &str, args: &[&str]) -> (Place, Ran) {
         let found = ran.json()["judgement"]["state"].as_str().unwrap().to_owned();
         if ["inconclusive", "untrustworthy"].contains(&found.as_str()) {
             unsure += 1;
-            assert!(unsure < TRIES, "{found}, not {state}: {ran:?}");
+            assert!(unsure < OPEN_STUDIES, "{found}, not {state}: {ran:?}");
             eprintln!("tried again, since it was {found}: {}", ran.json()["judgement"]["reasons"]);
             wait_for_quiet();
         } else if tally.decides(&ran, state) {

@@ -70,7 +70,7 @@ fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
     let _turn = turn::take();
     let cpus = allowed_cpus();
     let (first, last) = (cpus[0].to_string(), cpus[cpus.len() - 1].to_string());
-    let mapper = Load::generator(&["mapper", "--mb", "64", "--duration-ms", "60000"]);
+    let mapper = Load::generator(&["mapper", "--mb", "64", "--duration-ms", "300000"]);
     let scanner = ["scanner", "--pid", &mapper.pid(), "--file", "maps", "--workers", "4"];
     let scanners = Load::generator(&[&scanner[..], &["--nice", "15"]].concat());
     // Readers that are preempted keep the lock. The mapper has another CPU, so that it reaches
@@ -81,7 +81,7 @@ fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
     let _hogs = [(); 2].map(|()| Load::start(&hog));
     let pid = mapper.pid();
     let mut found = None;
-    for _ in 0..5 {
+    for _ in 0..10 {
         let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &pid]));
         if !has_programs(&live) {
             return;
@@ -144,17 +144,18 @@ fn a_quota_that_work_uses_up_is_the_groups_own() {
     assert_parts_add_up(&live);
 }
 
-/// A shell that computes on the first CPU together with `yes`, watched for two seconds.
+/// A shell that computes on the first CPU together with `yes`, watched for four seconds. Only this
+/// shell is watched, since another busy program may have the same name.
 fn beside_yes() -> Value {
     let cpu = allowed_cpus()[0].to_string();
     let victim = ["taskset", "-c", &cpu, "nice", "-n", "5", "sh", "-c", "while :; do :; done"];
-    let _victim = Load::start(&victim);
+    let victim = Load::start(&victim);
     // If this test runs in a control group, both would belong to the group of one program.
     let parent = ParentGroup::find(&host::Roots::real());
     let group = parent.ok().map(|parent| BandwidthGroup::create(&parent).unwrap());
     let hog = Load::start(&["taskset", "-c", &cpu, "yes"]);
     group.iter().for_each(|group| group.add(hog.0.id()).unwrap());
-    seen(&Place::new().say(&["watch", "--for", "2s", "--json", "--comm", "sh"]))
+    seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &victim.pid()]))
 }
 
 /// Idle time of all CPUs except the first allowed one, in clock ticks, from /proc/stat.
@@ -191,7 +192,9 @@ fn a_program_that_may_not_use_an_idle_cpu_is_told_so() {
         assert!(idle < 0.5, "{idle}: {live:#}");
         return;
     };
-    assert_eq!(found["culprits"][0]["name"], "yes", "{found}");
+    // It may wait as long for another busy program on this CPU.
+    let culprits = found["culprits"].as_array().unwrap();
+    assert!(culprits.iter().any(|one| one["name"] == "yes"), "{found}");
     assert_eq!(confined["cpus"], allowed_cpus()[0].to_string());
 }
 
@@ -206,7 +209,7 @@ fn a_real_time_policy_is_named_although_a_timer_wakes_it() {
                 while time.monotonic() < until: pass\n  time.sleep(0.04)";
     let _hog = Load::start(&["chrt", "--fifo", "40", "taskset", "-c", &cpu, "python3", "-c", beat]);
     let _victim = Load::start(&["taskset", "-c", &cpu, "sh", "-c", "while :; do :; done"]);
-    let live = seen(&Place::new().say(&["watch", "--for", "2s", "--json", "--comm", "sh"]));
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--comm", "sh"]));
     if !has_programs(&live) {
         return;
     }
@@ -226,6 +229,12 @@ fn a_thread_that_waits_before_and_all_the_time_is_counted() {
     let cpu = allowed_cpus()[0].to_string();
     let heavy = Load::start(&["taskset", "-c", &cpu, "sha1sum", "/dev/zero"]);
     let light = Load::start(&["taskset", "-c", &cpu, "sha256sum", "/dev/zero"]);
+    // With its low weight, a program would take long to become another one.
+    for (of, name) in [(&light, "sha256sum"), (&heavy, "sha1sum")] {
+        let file = format!("/proc/{}/comm", of.pid());
+        let is_named = || fs::read_to_string(&file).is_ok_and(|text| text.trim_end() == name);
+        common::wait_for(name, || is_named().then_some(()));
+    }
     thread::sleep(Duration::from_millis(300));
     for (of, nice) in [(&light, "19"), (&heavy, "-20")] {
         fs::write(format!("/proc/{}/autogroup", of.pid()), nice).unwrap();
@@ -271,13 +280,21 @@ fn wake_ups_that_preempt_count_as_the_kernel_counts_them() {
     let _turns = Load::start(&["python3", "-c", TURNS, &cpus[0], &cpus[1]]);
     let yes = Load::start(&["taskset", "-c", &cpus[0], "yes"]);
     thread::sleep(Duration::from_millis(300));
-    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &yes.pid()]));
-    if !has_programs(&live) {
-        return;
+    let pid = yes.pid();
+    let mut both = Value::Null;
+    for _ in 0..3 {
+        let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &pid]));
+        if !has_programs(&live) {
+            return;
+        }
+        both = live["victims"][0]["compared"].clone();
+        // A reader that is held up compares nothing.
+        if both["kernel_ns"].as_f64() > Some(1e8) {
+            break;
+        }
     }
-    let both = &live["victims"][0]["compared"];
     let of = |key: &str| both[key].as_f64().unwrap_or_default();
-    assert!(of("kernel_ns") > 1e8, "{live:#}");
+    assert!(of("kernel_ns") > 1e8, "{both}");
     assert!((of("parts_ns") / of("kernel_ns") - 1.0).abs() < 0.1, "{both}");
 }
 
@@ -343,8 +360,12 @@ fn a_neighbour_on_the_same_cpu_is_named() {
 #[test]
 fn a_process_that_sleeps_is_well() {
     let _turn = turn::take();
-    let sleeper = Load::start(&["sleep", "60"]);
-    let ran = Place::new().say(&["watch", "--for", "1s", "--pid", &sleeper.pid()]);
+    let sleeper = Load::start(&["sleep", "600"]);
+    // A hypervisor that takes CPU time is reported, whatever the sleeper does. Then it looks again.
+    let look = |_| Place::new().say(&["watch", "--for", "3s", "--pid", &sleeper.pid()]);
+    let mut looks = (0..5).map(look);
+    let ran = looks.find(|ran| !ran.out.contains("but the hypervisor takes"));
+    let ran = ran.expect("the hypervisor takes CPU time in five looks");
     ran.assert_no_panic();
     if ran.code() == 3 {
         skipped(&ran.err);
@@ -366,7 +387,7 @@ fn every_known_stall_has_an_answer_without_programs_too() {
         }
         false => place.program(BINARY),
     };
-    command.args(["watch", "--for", "1s", "--json"]);
+    command.args(["watch", "--for", "3s", "--json"]);
     let live = seen(&place.run(command));
     let answers = live["answers"].as_array().unwrap();
     for scenario in scenarios::ALL {

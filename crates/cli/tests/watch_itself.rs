@@ -96,8 +96,8 @@ fn call(line: &str) -> Option<(&str, &str)> {
     line.split_once(' ')?.1.trim_start().split_once('(')
 }
 
-/// The file of another process in the arguments of a call, by its path or below an open folder.
-fn file_of_process(given: &str, own: u32) -> Option<&str> {
+/// Another process and its file in the arguments of a call, by its path or below an open folder.
+fn file_of_process(given: &str, own: u32) -> Option<(u32, &str)> {
     let (folder, rest) = given.split_once('"')?;
     let name = rest.split_once('"')?.0;
     let (pid, file) = match name.strip_prefix("/proc/") {
@@ -105,7 +105,13 @@ fn file_of_process(given: &str, own: u32) -> Option<&str> {
         None => (folder.split_once("</proc/")?.1.split_once('>')?.0, name),
     };
     let pid: u32 = pid.parse().ok()?;
-    (pid != own).then(|| file.rsplit('/').next().unwrap_or(file))
+    (pid != own).then(|| (pid, file.rsplit('/').next().unwrap_or(file)))
+}
+
+/// Whether this process is an Erlang node. Its flags and its memory map are read.
+fn is_node(pid: u32) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+    name.is_ok_and(|name| name.trim_end() == "beam.smp")
 }
 
 /// The processes in a trace that are the reader or its workers. The reader is started as a
@@ -137,7 +143,8 @@ fn it_writes_its_record_and_nothing_else() {
     let (trace, record) = (place.path("trace"), place.path("kept.json"));
     let mut command = place.program("strace");
     command.args(["-f", "-y", "-qq", "-o", trace.to_str().unwrap(), BINARY, "watch"]);
-    command.args(["--for", "2s", "--record", record.to_str().unwrap()]);
+    // With strace, the first interval takes long on a busy machine.
+    command.args(["--for", "5s", "--record", record.to_str().unwrap()]);
     let ran = place.run(command);
     assert!([0, 1].contains(&ran.code()), "{ran:?}");
     let trace = std::fs::read_to_string(trace).unwrap();
@@ -167,9 +174,9 @@ fn it_writes_its_record_and_nothing_else() {
             let fine = ways.iter().any(|way| to.starts_with(way));
             assert!(fine || to.starts_with(folder), "{call}({given}");
         }
-        if opens && let Some(file) = file_of_process(given, own) {
+        if opens && let Some((pid, file)) = file_of_process(given, own) {
             read += 1;
-            assert!(!UNDER_LOCK.contains(&file), "{call}({given}");
+            assert!(!UNDER_LOCK.contains(&file) || is_node(pid), "{call}({given}");
         }
     }
     assert!(read > 0, "no file of a process was read");
@@ -226,7 +233,8 @@ fn killed_it_leaves_nothing() {
     command.args(["watch", "--json", "--ring", "1MiB", "--record", record.to_str().unwrap()]);
     let running = place.start(command);
     let out = place.path("out");
-    common::wait_for("a line", || std::fs::metadata(&out).unwrap().len().checked_sub(1));
+    let is_whole = || std::fs::read_to_string(&out).unwrap().contains('\n');
+    common::wait_for("a line", || is_whole().then_some(()));
     let had = InKernel::of(running.pid());
     let live: Value =
         serde_json::from_str(std::fs::read_to_string(&out).unwrap().lines().next().unwrap())
@@ -272,7 +280,8 @@ fn processes_that_come_and_go_by_the_thousand_are_counted_within_bounds() {
     let pids = loads.iter().map(|load| load.0.id());
     pids.for_each(|pid| group.iter().for_each(|group| group.add(pid).unwrap()));
     let began = forks();
-    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json"]));
+    // A slow machine makes its processes in this time too.
+    let live = seen(&Place::new().say(&["watch", "--for", "8s", "--json"]));
     let made = forks() - began;
     drop(loads);
     if !has_programs(&live) {

@@ -71,7 +71,7 @@ fn a_container_is_called_what_the_kubelet_calls_it() {
     pod.group.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();
     let hog = Load::start(&["sh", "-c", "while :; do :; done"]);
     pod.add(hog.0.id());
-    let live = seen(&Place::new().say(&["watch", "--for", "2s", "--json", "--pid", &hog.pid()]));
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &hog.pid()]));
     if !has_programs(&live) {
         return;
     }

@@ -127,7 +127,7 @@ fn without_privileges_it_says_that_it_sees_little() {
     let place = Place::new();
     let mut command = place.program("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups", BINARY]);
-    command.args(["watch", "--incidents", "--for", "1s"]);
+    command.args(["watch", "--incidents", "--for", "3s"]);
     let ran = place.run(command);
     assert_eq!((ran.code(), ran.out.as_str()), (0, ""), "{ran:?}");
     assert!(ran.err.contains("watch: most stalls cannot be found here: "), "{ran:?}");
@@ -216,7 +216,7 @@ fn a_hangup_ends_no_service_and_another_service_is_named() {
     }
     let (place, second) = (Place::new(), Place::new());
     let running = service(&place, Path::new(BINARY));
-    let other = second.say(&["watch", "--incidents", "--for", "1s"]);
+    let other = second.say(&["watch", "--incidents", "--for", "3s"]);
     assert_eq!(other.code(), 0, "{other:?}");
     assert!(other.err.contains("another `tailback watch` runs on this machine"), "{other:?}");
     if std::fs::File::open("/dev/tty").is_ok() {

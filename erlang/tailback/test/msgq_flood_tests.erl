@@ -61,7 +61,7 @@ original(Dam) ->
     end.
 
 %% Both floods run on after their functions return, so this waits for the count of the server.
-until_written(_, Bytes, Server) -> until_written(Bytes, Server, 1000, 0).
+until_written(_, Bytes, Server) -> until_written(Bytes, Server, 10000, 0).
 
 until_written(_, _, 0, _) ->
     error(floods_do_not_end);

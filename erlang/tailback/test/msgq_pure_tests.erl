@@ -4,7 +4,10 @@
 
 %% ---- histogram
 
-every_value_is_within_its_bucket_test() ->
+every_value_is_within_its_bucket_test_() ->
+    {timeout, 300, fun every_value_is_within_its_bucket/0}.
+
+every_value_is_within_its_bucket() ->
     rand:seed(exsss, 7),
     Values = lists:seq(0, 5000) ++ [rand:uniform(1 bsl rand:uniform(39)) || _ <- lists:seq(1, 5000)],
     [
@@ -78,7 +81,10 @@ failed_writes_are_counted_test() ->
 
 %% ---- samples
 
-samples_are_bounded_and_highs_are_kept_test() ->
+samples_are_bounded_and_highs_are_kept_test_() ->
+    {timeout, 300, fun samples_are_bounded_and_highs_are_kept/0}.
+
+samples_are_bounded_and_highs_are_kept() ->
     Samples = lists:foldl(
         fun(I, S) ->
             Peak = length([x || I =:= 33333]) * 1000000,

@@ -198,13 +198,16 @@ helpers_that_died_test_() ->
      || Spec <- [gen_server, tag]
     ].
 
-a_stranger_is_turned_away_test() ->
+a_stranger_is_turned_away_test_() ->
+    {timeout, 300, fun a_stranger_is_turned_away/0}.
+
+a_stranger_is_turned_away() ->
     {ok, Peer, Port} = tailback_sink_peer:tcp(inet),
     Connect = fun() -> gen_tcp:connect({127, 0, 0, 1}, Port, [binary, {active, false}]) end,
     {ok, Stranger} = Connect(),
     {ok, Client} = Connect(),
     ok = tailback_sink_peer:client(Peer, inet:sockname(Client)),
-    ?assertEqual({error, closed}, gen_tcp:recv(Stranger, 0, 10000)),
+    ?assertEqual({error, closed}, gen_tcp:recv(Stranger, 0, 100000)),
     ok = gen_tcp:send(Client, <<"x">>),
     ?assertEqual({error, timeout}, gen_tcp:recv(Client, 0, 50)),
     ok = tailback_sink_peer:stop(Peer).

@@ -11,7 +11,7 @@ with(Flags, Function) ->
 
 with(Flags, Ebin, Function) ->
     {ok, Peer, _} = peer:start(#{
-        connection => standard_io, args => Flags ++ ["-pa", Ebin], wait_boot => 30000
+        connection => standard_io, args => Flags ++ ["-pa", Ebin], wait_boot => 120000
     }),
     try
         Function(Peer)

@@ -85,7 +85,9 @@ fn a_node_that_does_not_heed_is_ended_all_the_same() {
     // The signal takes some time to reach every thread.
     let stopped = || {
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
-        let stats = tasks.map(|task| std::fs::read_to_string(task.path().join("stat")).unwrap());
+        let read = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("stat"));
+        // A thread may end between the two reads.
+        let stats = tasks.filter_map(|task| read(task).ok());
         let is_stopped = |stat: &String| stat.rsplit(')').next().unwrap().starts_with(" T");
         stats.filter(|stat| !is_stopped(stat)).count() == 0
     };
@@ -257,10 +259,19 @@ fn a_program_that_never_says_hello_is_given_up_with_its_last_words() {
     otp.erl = erlang.folder.path().join("erl");
     testing::write_program(&otp.erl, "#!/bin/sh\necho not today >&2\nexec sleep 1000\n");
     let (variable, options) = mark("silent");
-    let options = NodeOptions { hello_within: Duration::from_secs(5), ..options };
-    let error = Node::start(&otp, &erlang.app, options, &|| false).unwrap_err();
-    assert!(matches!(&error, BeamError::NoHello { last, .. } if last == &["not today"]), "{error}");
-    assert_eq!(marked(&variable), Vec::<u32>::new());
+    let given_up = |seconds| {
+        let hello_within = Duration::from_secs(seconds);
+        let options = NodeOptions { hello_within, ..options.clone() };
+        let error = Node::start(&otp, &erlang.app, options, &|| false).unwrap_err();
+        assert_eq!(marked(&variable), Vec::<u32>::new());
+        match error {
+            BeamError::NoHello { last, .. } => last,
+            other => panic!("{other}"),
+        }
+    };
+    // On a busy machine the program may need longer until it writes.
+    let last = [2, 10, 60].into_iter().map(given_up).find(|last| !last.is_empty()).unwrap();
+    assert_eq!(last, ["not today"]);
     let (variable, options) = mark("interrupted");
     let error = Node::start(&otp, &erlang.app, options, &|| true).unwrap_err();
     assert!(matches!(error, BeamError::Interrupted), "{error}");

@@ -101,12 +101,13 @@ fn what_is_printed_is_kept_apart_from_the_answers() {
 fn events_come_with_their_time_of_arrival() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());
-    let mut events = Vec::new();
+    let (mut events, mut looks) = (Vec::new(), Vec::new());
     let script =
         "[begin tailback_port:tell({tick, K}), timer:sleep(5) end || K <- lists:seq(1, 5)],
         done.";
     let began = Instant::now();
     let mut on_event = |at, event: beam::Term| {
+        looks.push(Instant::now());
         // A caller that is slow to look does not change the time of an event.
         std::thread::sleep(Duration::from_millis(50));
         events.push((at, event));
@@ -114,6 +115,8 @@ fn events_come_with_their_time_of_arrival() {
     assert_eq!(eval_within(&mut node, script, LONG, &mut on_event).unwrap(), atom("done"));
     assert!(events.is_sorted_by_key(|(at, _)| *at) && events.len() == 5);
     assert!(events[0].0 > began && events[4].0 < Instant::now() - Duration::from_millis(49));
+    let unseen = events.iter().zip(&looks).map(|((at, _), look)| *look - *at).max();
+    assert!(unseen > Some(Duration::from_millis(30)), "{unseen:?}");
     assert_eq!(events[4].1, term::tuple(vec![atom("tick"), int(5)]));
 }
 

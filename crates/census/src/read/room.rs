@@ -53,6 +53,8 @@ mod tests {
         room.reserve(2 * MOST);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| room.reserve(1));
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!waits.is_finished(), "it does not wait");
             room.release(2 * MOST);
             waits.join().unwrap();
         });

@@ -130,7 +130,7 @@ mod tests {
         });
         let start = Instant::now();
         let error = control.command("stop").unwrap_err().to_string();
-        assert!(start.elapsed() < 10 * limit);
+        assert!(start.elapsed() < 30 * limit);
         assert!(error.contains("no answer within 500ms"), "{error}");
         drop(control);
         sender.join().unwrap();

@@ -52,6 +52,12 @@ impl SharedMutex {
         Ok(())
     }
 
+    /// Whether a process sleeps for it, or is about to.
+    #[cfg(test)]
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.mutex.load(Relaxed) == WAITED_FOR
+    }
+
     fn inherit(&self) -> std::io::Result<()> {
         loop {
             match futex::lock_pi(&self.mutex, OF_PROCESSES, None) {

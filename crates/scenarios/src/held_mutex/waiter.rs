@@ -100,16 +100,18 @@ mod tests {
             inherit: false,
             inside_ns: 1_000_000,
             every_ns: 10_000,
-            duration_ms: 20,
+            duration_ms: 200,
         };
         shared.take(false).unwrap();
         let report = std::thread::scope(|scope| {
             let waiter = scope.spawn(|| take_again_and_again(&spec, &shared));
-            std::thread::sleep(Duration::from_secs(1));
+            while !shared.is_waited_for() && !waiter.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_millis(20));
             shared.let_go(false).unwrap();
             waiter.join().unwrap().unwrap()
         });
-        // The waiter may start late, but not by this much.
         assert!(report.worst_ns > 10_000_000, "{report:?}");
         assert!(report.lost_ns > 8_000_000 && report.lost_ns < report.window_ns, "{report:?}");
         assert!(!histogram::decode(&report.waits).unwrap().is_empty());

@@ -77,6 +77,8 @@ mod tests {
     use crate::testing::{MS, thread};
     use probe::live::{Counts, ThreadCounts};
 
+    const MINUTE_MS: u64 = 60_000;
+
     #[test]
     fn both_counts_are_compared_from_the_second_look_on() {
         let root = tempfile::tempdir().unwrap();
@@ -89,7 +91,10 @@ mod tests {
             let one = ThreadCounts { open_ns: open_ms * MS, waits, ..thread(1, 5, ready_ms) };
             let mut tick = Tick::default();
             gained.add_to(Counts { threads: vec![one], ..Counts::default() }, &mut tick);
-            compare.add(&roots, &gained, os::time::now_ns() - late_ms * MS, &mut tick);
+            // A minute ahead, so that only what the test calls late is late, and not a delay of
+            // the test itself.
+            let at_ns = os::time::now_ns() + MINUTE_MS * MS - late_ms * MS;
+            compare.add(&roots, &gained, at_ns, &mut tick);
             tick.compared
         };
         // Its first wait began before the look. The kernel counts the whole wait when it ends.
@@ -98,7 +103,7 @@ mod tests {
         let both = Compared { parts_ns: 40 * MS, waking_ns: 0, kernel_ns: 41 * MS };
         assert_eq!(look(2, 0, 150, 10, 541), [(1, both)]);
         // After a delay, the reader compares nothing and starts anew.
-        assert_eq!(look(3, 900, 160, 0, 2_000), []);
+        assert_eq!(look(3, MINUTE_MS + 900, 160, 0, 2_000), []);
         assert_eq!(look(4, 0, 170, 0, 2_010), []);
     }
 }

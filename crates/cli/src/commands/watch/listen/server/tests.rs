@@ -11,6 +11,10 @@ use std::thread::JoinHandle;
 /// Longer than any step here takes.
 const LONG: Duration = Duration::from_secs(100);
 
+/// The time limit of connections whose end a test waits for. It is longer than a stall of the
+/// machine, so that a client that is not slow by itself gets its answer.
+const TIME: Duration = Duration::from_secs(10);
+
 const SCRAPE: &str = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /// A server of a text, on its own thread.
@@ -113,7 +117,7 @@ fn a_request_is_answered_without_its_body_and_the_connection_closed() {
 
 #[test]
 fn a_slow_client_gets_an_answer_that_says_so_and_others_do_not_wait_for_it() {
-    let server = Running::with(16, Duration::from_secs(3));
+    let server = Running::with(16, TIME);
     // This client writes nothing. A byte that arrives after its time would cause a reset, and the
     // reset would destroy the answer.
     let slow = server.connect();
@@ -185,7 +189,7 @@ fn the_newest_connections_are_kept_and_a_scrape_is_answered_beside_any_number() 
 
 #[test]
 fn answers_that_nobody_reads_are_one_text_and_end_in_time() {
-    let limits = Limits { connections: 4, time: Duration::from_secs(3) };
+    let limits = Limits { connections: 4, time: TIME };
     let server = Running::start(limits, &"figures\n".repeat(2 << 20), None);
     let before = Arc::strong_count(&server.text);
     let deaf: Vec<TcpStream> = (0..40).map(|_| server.send(SCRAPE)).collect();
