@@ -21,7 +21,7 @@ pub struct NodeFacts {
     /// if the VM works out the number itself, or a number to multiply.
     pub online: Option<u32>,
     /// Whether there may be fewer, because the VM found fewer CPUs, or a quota.
-    pub online_is_most: bool,
+    pub online_is_maximum: bool,
     /// Whether `+SP` sets the percentage of schedulers that are online.
     pub online_by_percent: bool,
     /// Where its flags are set.

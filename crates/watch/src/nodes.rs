@@ -63,9 +63,9 @@ pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
 }
 
 /// Number of online schedulers: the number that the node reports, or that a flag sets, or those
-/// that ran. Those that ran count too if a flag sets only the most, and that is above the number of
-/// CPUs that the VM may find. There are no more of them than threads of schedulers. If tailback
-/// asks a node, its questions may run on each scheduler.
+/// that ran. Those that ran count too if a flag sets only a maximum, and the VM may find fewer CPUs
+/// than that. There are no more of them than threads of schedulers. If tailback asks a node, its
+/// questions may run on each scheduler.
 pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
     let reported = named_inside(window, pid).and_then(|name| window.inside.get(name)?.online());
     let there = node.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0);
@@ -73,8 +73,8 @@ pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
         return reported.min(there.max(1));
     }
     match node.facts.online {
-        Some(most) if node.facts.online_is_most && exceeds_cpus(window, pid, most) => {
-            ran(node).min(most).max(1)
+        Some(maximum) if node.facts.online_is_maximum && exceeds_cpus(window, pid, maximum) => {
+            ran(node).min(maximum).max(1)
         }
         Some(chosen) => chosen.min(there.max(1)),
         None => ran(node),
@@ -231,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_sets_the_most_counts_if_there_are_cpus_for_all() {
-        let online = |most: u32, quota_ms: u64, confined: Option<Vec<u32>>| {
+    fn a_flag_that_sets_a_maximum_counts_if_there_are_cpus_for_all() {
+        let online = |maximum: u32, quota_ms: u64, confined: Option<Vec<u32>>| {
             let mut tick = second();
             tick.machine.cpus = 4;
             process(&mut tick, 7, "beam.smp", Some("/a"));
@@ -240,8 +240,8 @@ mod tests {
             tick.threads.push(thread(7, 10, 0));
             tick.groups.push(group("/a", quota_ms, 100, (0, 0)));
             let mut one = node(7, 8);
-            one.facts.online = Some(most);
-            one.facts.online_is_most = true;
+            one.facts.online = Some(maximum);
+            one.facts.online_is_maximum = true;
             for (number, scheduler) in &mut one.schedulers {
                 scheduler.ran_ns = if *number < 3 { 5 * MS } else { 0 };
             }

@@ -169,7 +169,7 @@ mod tests {
         assert!(found(|node| node.facts.online = Some(1)).is_empty());
         // A flag asks for more, and the VM knows the quota.
         let knows_quota = |node: &mut crate::node::NodeTick| {
-            node.facts.online_is_most = true;
+            node.facts.online_is_maximum = true;
             node.schedulers.values_mut().skip(1).for_each(|one| one.ran_ns = 0);
         };
         assert!(found(knows_quota).is_empty());

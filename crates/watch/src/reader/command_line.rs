@@ -23,9 +23,9 @@ pub struct CommandLine {
     /// The number of online schedulers that `+S` sets, multiplied by the percentage of `+SP`. None
     /// if the VM works out the number itself, or a number to multiply.
     pub online: Option<u32>,
-    /// Whether `+S` gives only the most that there can be: `+S 4` sets fewer online if the VM finds
-    /// fewer CPUs, or a quota.
-    pub online_is_most: bool,
+    /// Whether `+S` gives only a maximum: `+S 4` sets fewer online if the VM finds fewer CPUs, or a
+    /// quota.
+    pub online_is_maximum: bool,
     /// Whether `+SP` sets the percentage of schedulers that are online.
     pub online_by_percent: bool,
     /// Where its flags are set.
@@ -53,14 +53,14 @@ pub fn facts(bytes: &[u8]) -> CommandLine {
     let name = value_of(of_vm, &["-name", "-sname"]).filter(|name| name.len() <= MOST_NAME);
     let number = flag("-S");
     let percent = flag("-SP").map_or(Some(ALL_PERCENT), percent_online);
-    let online_is_most = number.is_some_and(|number| !number.contains(':'));
+    let online_is_maximum = number.is_some_and(|number| !number.contains(':'));
     let online_by_percent = percent.is_some_and(|percent| percent != ALL_PERCENT);
     let product = number.and_then(online).zip(percent).and_then(multiplied);
     CommandLine {
         name: name.map(|name| terminal::line(&name)),
         // Of `+S 8` and a percentage, the VM multiplies the number that it works out of `+S 8`.
-        online: product.filter(|_| !(online_is_most && online_by_percent)),
-        online_is_most,
+        online: product.filter(|_| !(online_is_maximum && online_by_percent)),
+        online_is_maximum,
         online_by_percent,
         configured: configured(of_vm),
         given: GivenFlags {
@@ -199,10 +199,10 @@ mod tests {
     }
 
     #[test]
-    fn one_number_is_the_most_that_can_be_online() {
-        let is_most = |flags: &str| of(&format!("beam.smp {flags} --")).online_is_most;
-        assert!(is_most("-S 8") && is_most("-S8 -SP 50:50"));
-        assert!(!is_most("-S 8:8") && !is_most("-S :4") && !is_most("-SP 50"));
+    fn one_number_is_a_maximum() {
+        let is_maximum = |flags: &str| of(&format!("beam.smp {flags} --")).online_is_maximum;
+        assert!(is_maximum("-S 8") && is_maximum("-S8 -SP 50:50"));
+        assert!(!is_maximum("-S 8:8") && !is_maximum("-S :4") && !is_maximum("-SP 50"));
     }
 
     proptest! {

@@ -217,7 +217,7 @@ impl Nodes {
         let facts = NodeFacts {
             name: line.name,
             online: line.online,
-            online_is_most: line.online_is_most,
+            online_is_maximum: line.online_is_maximum,
             online_by_percent: line.online_by_percent,
             configured: line.configured,
             given: line.given,
