@@ -157,8 +157,8 @@
 start_link(Name, Server) -> start_link(Name, Server, #{}).
 
 %% @doc Starts a dam under a name, linked to the caller. The server need not run yet. A server
-%% given by name may be restarted at any time. A server given by pid cannot come back, but the
-%% connection to its node can. Errors:
+%% given by name may be restarted at any time, and so may the registry that has the name. A server
+%% given by pid cannot come back, but the connection to its node can. Errors:
 %% `{bad_option, Line}', `{already_started, Pid}', `{name_taken, Line}'.
 -spec start_link(atom(), tailback_dam:server(), options()) ->
     {ok, pid()} | {error, {already_started, pid()} | {bad_option | name_taken, binary()} | term()}.

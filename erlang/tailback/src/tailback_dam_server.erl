@@ -177,9 +177,14 @@ find(Pid) when is_pid(Pid) ->
 find(Name) when is_atom(Name) ->
     whereis(Name);
 find({global, Name}) ->
-    global:whereis_name(Name);
+    find({via, global, Name});
 find({via, Module, Name}) ->
-    Module:whereis_name(Name).
+    %% While a registry does not run, it raises. It may come back, and the dam holds messages.
+    try
+        Module:whereis_name(Name)
+    catch
+        _:_ -> undefined
+    end.
 
 up_or_down(#state{link = down}) -> down;
 up_or_down(_) -> up.

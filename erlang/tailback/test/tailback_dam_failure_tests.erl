@@ -4,6 +4,8 @@
 
 -include_lib("eunit/include/eunit.hrl").
 
+-export([whereis_name/1]).
+
 -import(tailback_dam_probe, [with/2, end_process/1, info/1, until/1, gates/1]).
 -import(tailback_dam_probe, [sender/1, answer/1, fill/0]).
 
@@ -197,6 +199,38 @@ a_server_that_stays_in_its_init_is_an_error_and_no_hang() ->
         until(fun() -> tailback_dam:cast(?DAM, b) =:= ok end),
         ?assertEqual(ok, tailback_dam:flush(?DAM, 100000))
     end).
+
+a_registry_that_is_away_loses_no_message_test_() ->
+    {timeout, 300, fun a_registry_that_is_away_loses_no_message/0}.
+
+a_registry_that_is_away_loses_no_message() ->
+    Seen = tailback_dam_probe:new(),
+    Options = #{gone_after => infinity},
+    {ok, Dam} = tailback_dam:start_link(?DAM, {via, ?MODULE, probe}, Options),
+    try
+        ok = tailback_dam:cast(?DAM, 1),
+        ?assertEqual(down, tailback_dam:connect(?DAM)),
+        _ = tailback_dam_probe:start(Seen),
+        ok = tailback_dam:flush(?DAM, 100000),
+        ok = tailback_dam_probe:kill(probe),
+        until(fun() -> tailback_dam:connect(?DAM) =:= down end),
+        ok = tailback_dam:cast(?DAM, 2),
+        _ = tailback_dam_probe:start(Seen),
+        ok = tailback_dam:flush(?DAM, 100000),
+        ?assertEqual([1, 2], tailback_dam_probe:seen(Seen)),
+        ?assertEqual(Dam, whereis(?DAM))
+    after
+        end_process(Dam),
+        end_process(whereis(probe)),
+        ets:delete(Seen)
+    end.
+
+%% A registry that raises while it has no server.
+whereis_name(Name) ->
+    case whereis(Name) of
+        undefined -> error(badarg);
+        Pid -> Pid
+    end.
 
 %% Has the name of the server, as a gen_server in its init, and fails.
 fail_in_init() ->
