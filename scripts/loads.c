@@ -9,10 +9,11 @@
  *       still.
  *   loads spin CPU
  *       computes all the time. Lost: time in which it did not run.
- *   loads inversion [inherit] [fifo] [short]
+ *   loads inversion [inherit] [fifo] [short] [usual]
  *       three threads. One at nice 19 on CPU 1 holds a mutex for 5 ms of work at a time (short: 1
  *       ms). A second one computes on CPU 1. A third one on CPU 0 wants the mutex, with fifo as a
- *       real-time thread. Lost: its waits for the mutex, minus the holder's work during them.
+ *       real-time thread. With usual, the first one is at nice 0, and five compute on CPU 1. Lost:
+ *       its waits for the mutex, minus the holder's work during them.
  *   loads shared-holder FILE [WORK_MS PERIOD_MS], loads shared-wanter FILE
  *       two processes with a mutex in shared memory. The holder holds it for 2 ms of work at a
  *       time, or for WORK_MS once in each period. Lost: holder: time in which its work stood
@@ -241,12 +242,13 @@ static void want(int64_t every)
 }
 
 static int64_t held_for = 5 * MS;
+static int nice_of_holder = 19, neighbours = 1;
 
 static void *holder(void *none)
 {
 	pthread_setname_np(pthread_self(), "holder");
 	pin(1);
-	check(!setpriority(PRIO_PROCESS, gettid(), 19), "setpriority");
+	check(!setpriority(PRIO_PROCESS, gettid(), nice_of_holder), "setpriority");
 	hold(held_for, 0);
 	return none;
 }
@@ -267,7 +269,8 @@ static void inversion(int inherit, int fifo)
 	mutex = &one;
 	make_mutex(inherit, 0);
 	check(!pthread_create(&thread, NULL, holder, NULL), "pthread_create");
-	check(!pthread_create(&thread, NULL, neighbour, NULL), "pthread_create");
+	for (int i = 0; i < neighbours; i++)
+		check(!pthread_create(&thread, NULL, neighbour, NULL), "pthread_create");
 	pin(0);
 	if (fifo)
 		real_time();
@@ -679,6 +682,10 @@ int main(int count, char **words)
 		inherit |= !strcmp(words[i], "inherit");
 		if (!strcmp(words[i], "short"))
 			held_for = MS;
+		if (!strcmp(words[i], "usual")) {
+			nice_of_holder = 0;
+			neighbours = 5;
+		}
 	}
 	name = count > 1 ? words[1] : "";
 	began = told = wall();

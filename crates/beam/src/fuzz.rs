@@ -30,10 +30,10 @@ pub fn threads(task: &Path) {
     crate::threads::fuzz(task);
 }
 
-/// Parses the line by which an OTP identifies itself, and the parent in `/proc/PID/stat`.
+/// Parses the line by which an OTP identifies itself, and the fields of `/proc/PID/stat`.
 pub fn texts(bytes: &[u8]) {
     crate::otp::fuzz(&String::from_utf8_lossy(bytes));
-    let _ = crate::stat::parent_of(bytes);
+    let _ = os::stat::Stat::parse(bytes).map(|stat| (stat.parent(), stat.code()));
 }
 
 fn message(frame: &[u8]) {

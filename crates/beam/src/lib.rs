@@ -18,7 +18,6 @@ mod node;
 mod otp;
 mod run;
 mod spawner;
-mod stat;
 mod supervisor;
 pub mod term;
 mod text;

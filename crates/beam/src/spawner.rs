@@ -47,21 +47,36 @@ mod tests {
     use super::*;
     use os::death;
     use rustix::process::Signal;
+    use std::io::{BufRead, BufReader, Write};
+    use std::path::PathBuf;
     use std::process::Stdio;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn a_child_outlives_the_thread_that_asked_for_it() {
         let asked = std::thread::spawn(|| {
-            let mut command = Command::new("sleep");
-            command.arg("60").stdin(Stdio::null());
+            let mut command = Command::new("cat");
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
             death::bind(&mut command, Signal::KILL);
-            spawn_as_is(command).unwrap()
+            (spawn_as_is(command).unwrap(), rustix::thread::gettid().as_raw_pid())
         });
-        let mut child = asked.join().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        assert_eq!(child.try_wait().unwrap(), None);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let (mut child, thread) = asked.join().unwrap();
+        // The kernel sends the signals of a thread after its end is seen by `join`, and before its
+        // folder is gone.
+        let folder = PathBuf::from(format!("/proc/self/task/{thread}"));
+        let until = Instant::now() + Duration::from_secs(60);
+        while folder.exists() {
+            assert!(Instant::now() < until, "not within a minute: thread {thread} is gone");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // A child that got the signal does not answer.
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"here\n").unwrap();
+        let mut answer = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+        assert_eq!(answer, "here\n");
+        drop(input);
+        assert!(child.wait().unwrap().success());
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! It runs between fork and exec of a program with threads, so nothing here may allocate, lock or
 //! panic: it may only use system calls and memory on the stack.
 
-use crate::stat::parent_of;
 use os::death::die_with;
+use os::stat::Stat;
 use os::user::User;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
@@ -178,7 +178,7 @@ fn parent(proc: BorrowedFd<'_>, name: &CStr) -> Option<Pid> {
     let stat = openat(folder, c"stat", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let mut text = [0; 512];
     let length = rustix::io::read(stat, &mut text).ok()?;
-    parent_of(text.get(..length)?).and_then(Pid::from_raw)
+    Stat::parse(text.get(..length)?)?.parent().and_then(Pid::from_raw)
 }
 
 /// Ends in the same way as the VM, so that the tool sees the VM's exit code or signal.

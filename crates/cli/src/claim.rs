@@ -61,7 +61,11 @@ pub fn locks() -> PathBuf {
 
 /// Claims a record. The record need not exist yet.
 pub fn take(record: &Path) -> Claim {
-    take_in(&locks(), record)
+    // The folder above that of the locks may have to be one that no other user can change.
+    match paths::make_state_folder() {
+        Ok(()) => take_in(&locks(), record),
+        Err(_) => Claim::NoLocks,
+    }
 }
 
 /// Claims a record by a lock in `folder`. The folder is opened once: root may use the state folder

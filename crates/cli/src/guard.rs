@@ -12,6 +12,7 @@ use host::journal::{Change, Noted};
 use host::restore::Refused;
 use host::{Restored, Roots, temporary};
 use model::machine::Hold;
+use os::stat::Stat;
 use os::terminal;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -183,10 +184,10 @@ fn start_helper(helper: &Mutex<Option<Child>>) {
     if helper.is_some() {
         return;
     }
-    let Ok(program) = std::env::current_exe() else { return };
-    let mut command = Command::new(program);
+    // This path leads to the program even if an upgrade has removed its file.
+    let mut command = Command::new("/proc/self/exe");
     let own = std::process::id().to_string();
-    command.args(["restore", &format!("--{WAIT}"), &own]).process_group(0);
+    command.arg0("tailback").args(["restore", &format!("--{WAIT}"), &own]).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // Without the helper, the next start undoes what a killed run left.
     *helper = command.spawn().ok();
@@ -203,7 +204,7 @@ pub fn restore(out: &Output, of: Option<u32>) -> u8 {
     let swept = sweep_all(&roots);
     let restored = host::restore(&roots);
     for group in &swept.removed {
-        out.print(&format!("removed {}\n", group.display()));
+        out.print(&format!("{}\n", removed(group)));
     }
     for error in &swept.failed {
         output::complain(&report::prose::group(error));
@@ -218,8 +219,15 @@ pub fn restore(out: &Output, of: Option<u32>) -> u8 {
     }
 }
 
+/// That something was removed. A user may have chosen the name of a folder above it.
+fn removed(path: &Path) -> String {
+    terminal::line(&format!("removed {}", path.display()))
+}
+
 /// Waits until the tool has ended, in order or not.
 fn wait_for_end(tool: u32) {
+    // It was started as /proc/self/exe, and would be shown as `exe`.
+    let _ = rustix::thread::set_name(c"tailback");
     let mut told = Vec::new();
     // An input that cannot be read counts as ended too.
     let _ = std::io::stdin().lock().take(IN_ORDER.len() as u64).read_to_end(&mut told);
@@ -242,9 +250,7 @@ fn tell(restored: &Restored, out: Option<&Output>) {
     };
     restored.undone.iter().for_each(|change| {
         say(match change {
-            Change::Temporary { path } | Change::Group { path } => {
-                format!("removed {}", path.display())
-            }
+            Change::Temporary { path } | Change::Group { path } => removed(path),
             Change::File { .. } | Change::Controller { .. } => format!("put back {change}"),
         });
     });
@@ -304,8 +310,8 @@ fn holder(file: &mut File) -> Holder {
 
 impl Holder {
     fn is_running(&self) -> bool {
-        let stat = self.pid.map(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")));
-        stat.is_some_and(|stat| stat.is_ok_and(|stat| !stat.contains(") Z ")))
+        let stat = self.pid.and_then(|pid| std::fs::read(format!("/proc/{pid}/stat")).ok());
+        stat.is_some_and(|stat| Stat::parse(&stat).is_some_and(|stat| !stat.is_dead()))
     }
 
     fn words(&self) -> String {
@@ -330,6 +336,12 @@ mod tests {
         let second = Guard::default().take_lock(place.reopen().unwrap(), "run y").unwrap_err();
         assert!(second.line.contains("tailback run x"), "{}", second.line);
         assert_eq!(second.code, exit::NEED);
+    }
+
+    #[test]
+    fn the_name_of_a_group_steers_no_terminal() {
+        let group = Path::new("/sys/fs/cgroup/a\u{1b}[2J\n/tailback-7-1-0");
+        assert_eq!(removed(group), "removed /sys/fs/cgroup/a [2J /tailback-7-1-0");
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use crate::exit::Failure;
 use crate::session::Session;
 use jiff::Timestamp;
+use std::io::Error;
+use std::iter::once_with;
 use std::path::{Path, PathBuf};
 
 /// The requested file for a record, or a new file in the state folder.
 ///
-/// The state folder is `tailback` in `$XDG_STATE_HOME`, else in `~/.local/state`, else in the
-/// folder for temporary files.
+/// The state folder is `tailback` in `$XDG_STATE_HOME`, else in `~/.local/state`, else
+/// `tailback-UID` in the folder for temporary files.
 ///
 /// # Errors
 /// If the requested file cannot be written, or would be lost.
@@ -26,36 +28,39 @@ pub fn record(
         })?;
         return Ok(path.clone());
     }
-    first_free(session, &fallback(scenario))
+    named_record(session, &file_name(scenario))
 }
 
-/// The file with this name in the state folder. If that cannot be written, the file in the folder
-/// for temporary files.
+/// The file with this name in the state folder. If that cannot be written, the file in a folder of
+/// this user in the folder for temporary files.
 ///
 /// # Errors
 /// If neither can be written.
 pub fn named_record(session: &Session, name: &str) -> Result<PathBuf, Failure> {
-    // If the folder cannot be made, the next place is used.
-    let _ = os::folders::make(&state_folder());
-    first_free(session, &[state_folder(), std::env::temp_dir()].map(|folder| folder.join(name)))
+    let mut places = folders().map(|folder| folder.join(name));
+    places.find(|place| writable(session, place).is_ok()).ok_or_else(|| no_place(name))
 }
 
-fn first_free(session: &Session, places: &[PathBuf; 2]) -> Result<PathBuf, Failure> {
-    let free = places.iter().find(|place| writable(session, place).is_ok());
-    free.cloned().ok_or_else(|| {
-        Failure::usage(format!(
-            "no place for the record: neither {} nor {} can be written; set XDG_STATE_HOME or TMPDIR",
-            places[0].display(),
-            places[1].display()
-        ))
-    })
+fn no_place(name: &str) -> Failure {
+    let temporary = temporary_folder();
+    let Some(state) = os::folders::state() else {
+        let why = make_private(&temporary).err().map_or_else(
+            || format!("{} cannot be written; set XDG_STATE_HOME", temporary.display()),
+            |error| error.to_string(),
+        );
+        return Failure::usage(format!("no place for the record: {why}"));
+    };
+    Failure::usage(format!(
+        "no place for the record: neither {} nor {} can be written; set XDG_STATE_HOME or TMPDIR",
+        state.join(STATE).join(name).display(),
+        temporary.join(name).display()
+    ))
 }
 
 /// The default files for a record. They are also used if the requested file fails.
-pub fn fallback(scenario: &str) -> [PathBuf; 2] {
-    // If the folder cannot be made, saving there fails and the next place is tried.
-    let _ = os::folders::make(&state_folder());
-    [state_folder().join(file_name(scenario)), std::env::temp_dir().join(file_name(scenario))]
+pub fn fallback(scenario: &str) -> impl Iterator<Item = PathBuf> {
+    let name = file_name(scenario);
+    folders().map(move |folder| folder.join(&name))
 }
 
 fn file_name(scenario: &str) -> String {
@@ -63,56 +68,89 @@ fn file_name(scenario: &str) -> String {
     format!("{scenario}-{now}-{}.json", std::process::id())
 }
 
-/// The default folder of records.
+/// The name of the state folder among those of other programs.
+const STATE: &str = "tailback";
+
+/// The default folder of records. It need not exist: [`make_state_folder`].
 pub fn state_folder() -> PathBuf {
-    os::folders::state().unwrap_or_else(std::env::temp_dir).join("tailback")
+    os::folders::state().map_or_else(temporary_folder, |state| state.join(STATE))
+}
+
+/// Makes the state folder.
+///
+/// # Errors
+/// If it cannot be made, or if it is in the folder for temporary files and another user could
+/// change it.
+pub fn make_state_folder() -> Result<(), Error> {
+    match os::folders::state() {
+        Some(state) => os::folders::make(&state.join(STATE)),
+        None => make_private(&temporary_folder()),
+    }
+}
+
+/// The default folders of records. Each one is made when the iterator reaches it; one that cannot
+/// be made is left out.
+fn folders() -> impl Iterator<Item = PathBuf> {
+    let state = os::folders::state().map(|state| state.join(STATE));
+    let state = state.into_iter().filter(|folder| os::folders::make(folder).is_ok());
+    state.chain(once_with(temporary_folder).filter(|folder| make_private(folder).is_ok()))
+}
+
+/// The folder of this user's records in the folder for temporary files.
+fn temporary_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("{STATE}-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// Makes a folder in a place where any user could have made it before, with records or links in it.
+fn make_private(folder: &Path) -> Result<(), Error> {
+    let refused = |error| Error::other(format!("{error}; set XDG_STATE_HOME"));
+    host::private::folder(folder).map(drop).map_err(refused)
 }
 
 /// Checks before anything is measured whether a record can be kept in this file.
 fn writable(session: &Session, path: &Path) -> Result<(), String> {
-    let message = |error: std::io::Error| error.to_string();
-    let target = runner::target(path).map_err(message)?;
-    if target.exists() && !is_record(&target) {
-        return Err(
-            "the existing file is not a record of tailback, and is not overwritten".to_owned()
-        );
-    }
+    let target = runner::target(path).map_err(|error| error.to_string())?;
+    refuse_other(&target).map_err(|error| error.to_string())?;
     place(session, &target)
 }
 
 /// Checks whether a file can be created at this path, and makes its folder.
 fn place(session: &Session, path: &Path) -> Result<(), String> {
-    let message = |error: std::io::Error| error.to_string();
+    let message = |error: Error| error.to_string();
     let target = runner::target(path).map_err(message)?;
-    let folder = folder_of(&target);
-    os::folders::make(&folder).map_err(message)?;
-    let flags = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
-    rustix::fs::access(&folder, flags).map_err(|error| message(error.into()))?;
-    if is_of_the_kernel(&folder).map_err(message)? {
-        return Err("the folder is on a file system of the kernel".to_owned());
-    }
-    runner::sweep(&folder);
+    make_folder(&target).map_err(message)?;
+    runner::sweep(&folder_of(&target));
     if let Some(unfinished) = runner::unfinished(path) {
         session.guard.may_leave(&unfinished);
     }
     Ok(())
 }
 
-/// The kernel's file systems in which nobody can create files, although root may write to their
-/// folders: proc, sysfs, control groups of version 1 and 2, debugfs, tracefs (linux/magic.h).
-const OF_THE_KERNEL: [u64; 6] =
-    [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163];
+/// Checks that a record would replace no other file.
+///
+/// # Errors
+/// If there is a file that is no record.
+pub fn refuse_other(target: &Path) -> Result<(), Error> {
+    match target.exists() && !is_record(target) {
+        true => Err(Error::other(
+            "the existing file is not a record of tailback, and is not overwritten",
+        )),
+        false => Ok(()),
+    }
+}
 
-/// Whether a folder is on one of these file systems.
-fn is_of_the_kernel(folder: &Path) -> std::io::Result<bool> {
-    // The type of this number differs between architectures; its value has 32 bits.
-    #[allow(clippy::unnecessary_cast, reason = "it is necessary on some architectures")]
-    let number = rustix::fs::statfs(folder)?.f_type as u64 & 0xffff_ffff;
-    Ok(OF_THE_KERNEL.contains(&number))
+/// Makes the folder of a file, and checks that files can be made in it. It stays open for the file.
+///
+/// # Errors
+/// If the folder cannot be made, is behind a link that is not followed, or cannot be written.
+pub fn make_folder(file: &Path) -> Result<(), Error> {
+    let folder = folder_of(file);
+    os::folders::make(&folder)?;
+    runner::check_folder(&folder)
 }
 
 /// Whether a file is empty or begins like a record.
-pub fn is_record(path: &Path) -> bool {
+fn is_record(path: &Path) -> bool {
     start(path).is_some_and(|start| start.is_empty() || begins_as_record(&start))
 }
 
@@ -153,8 +191,8 @@ pub fn for_page(session: &Session, flag: &str, path: &Path) -> Result<PathBuf, F
 
 /// The default file of a page: in the state folder, beside the records.
 pub fn page(session: &Session, name: &str) -> Option<PathBuf> {
-    let stem = fallback(name).map(|path| path.with_extension("html"));
-    stem.into_iter().find(|path| writable(session, path).is_ok())
+    let mut pages = fallback(name).map(|path| path.with_extension("html"));
+    pages.find(|path| writable(session, path).is_ok())
 }
 
 /// The file of brief records in the requested folder. The folder is made.
@@ -173,4 +211,31 @@ pub fn for_briefs(session: &Session, path: &Path) -> Result<PathBuf, Failure> {
 pub fn folder_of(file: &Path) -> PathBuf {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new(".")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    #[test]
+    fn a_folder_that_another_user_could_change_is_no_place_for_records() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("tailback-0");
+        make_private(&folder).unwrap();
+        make_private(&folder).unwrap();
+        let mode = |mode| std::fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+        let refused = |expected: &str| {
+            let why = make_private(&folder).unwrap_err().to_string();
+            assert!(why.contains(expected) && why.ends_with("; set XDG_STATE_HOME"), "{why}");
+        };
+        mode(0o777);
+        refused("others can write to it");
+        mode(0o755);
+        if chown(&folder, Some(65_534), None).is_err() {
+            return testing::skipped("only root can give a folder away");
+        }
+        refused("owned by user 65534");
+    }
 }

@@ -5,10 +5,11 @@
 //! older kernel restricts nothing.) After that it can write only where its output goes. It can
 //! execute nothing, reach no network and signal no process. Root keeps only the privilege to read
 //! and write files of others, since a record may be in the folder of any user. Landlock limits
-//! this privilege too.
+//! this privilege too. A filter of system calls refuses all new sockets: through a UNIX socket,
+//! root could have systemd start a program.
 
 use crate::paths::folder_of;
-use os::sandbox::{Files, Network, keep_privileges, restrict};
+use os::sandbox::{Files, Network, keep_privileges, refuse_sockets, restrict};
 use rustix::thread::CapabilitySet;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ pub fn enter(files: &[&Path]) {
     // The command works without these restrictions. They only add a second layer of protection.
     let _ = keep_privileges(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
     let _ = restrict(Files::Read { writable: &folders }, Network::None);
+    let _ = refuse_sockets(Network::None);
 }
 
 /// The file that is written. If there is none, writing to it fails later, with the reason.

@@ -51,7 +51,12 @@ pub fn find(
     };
     match asked {
         Some(path) => found(path.clone(), None, begun),
-        None => first(newest(&paths::state_folder(), scenario), &claim::locks(), begun),
+        None => {
+            // Nothing is taken from a folder that another user could change, unless the user has
+            // named it.
+            paths::make_state_folder().ok()?;
+            first(newest(&paths::state_folder(), scenario), &claim::locks(), begun)
+        }
     }
 }
 

@@ -96,6 +96,29 @@ fn every_legend_of_the_dashboard_names_labels_that_its_query_keeps() {
     }
 }
 
+/// For a while after the pod of `watch` was restarted, each group has a series from both pods. A
+/// join that meets both fails.
+#[test]
+fn every_join_with_the_names_of_groups_works_after_a_restarted_pod() {
+    for (path, count) in [
+        ("deploy/prometheus/tailback.rules.yml", 2),
+        ("deploy/grafana/tailback-watch.json", 3),
+        ("docs/watch.md", 1),
+    ] {
+        let words: Vec<String> = read(path).split_whitespace().map(str::to_owned).collect();
+        let text = words.join(" ");
+        let joins = text.split("group_left (").skip(1).filter_map(|rest| rest.split_once(") "));
+        // A join that adds no label is one between rules, which are without pods.
+        let joined: Vec<&str> =
+            joins.filter(|(labels, _)| !labels.is_empty()).map(|(_, joined)| joined).collect();
+        assert_eq!(joined.len(), count, "{path}");
+        for one in joined {
+            let wanted = "max without (pod) (tailback_watch_group_info";
+            assert!(one.starts_with(wanted), "{path}: {one:.100}");
+        }
+    }
+}
+
 #[test]
 fn every_finding_has_a_runbook_of_the_same_form() {
     let stalls: BTreeSet<String> =

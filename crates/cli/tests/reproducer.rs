@@ -8,7 +8,7 @@ mod common;
 use common::{Place, Ran, turn};
 use host::Roots;
 use host::cgroup::{CgroupError, ParentGroup};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpriority_process, kill_process};
 use serde_json::json;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -95,6 +95,11 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     if !testing::has_or_skip(newer < vec![7, 2], "needs a kernel before 7.2") {
         return;
     }
+    // With another priority of this test, the program skips.
+    let is_usual = getpriority_process(None) == Ok(0) && os::policy::is_usual(std::process::id());
+    if !testing::has_or_skip(is_usual, "needs nice 0 and the usual policy") {
+        return;
+    }
     let place = Place::new();
     let program = exported(&place, "mmap-lock");
     let (smaps, stat) = ("#define PROCFILE \"smaps\"", "#define PROCFILE \"stat\"");
@@ -111,6 +116,12 @@ fn it_shows_the_stall_again_and_none_with_a_file_that_takes_no_lock() {
     let ran = place.run(starved);
     assert_eq!(ran.code(), 128, "{ran:?}");
     assert!(ran.out.contains("\nnot ok 1 mmap-lock # ERROR "), "{ran:?}");
+    // At another priority its spinners would not have nice 0.
+    let mut nice = place.program("nice");
+    nice.args(["-n", "5"]).arg(&stall);
+    let ran = place.run(nice);
+    assert_eq!(ran.code(), 4, "{ran:?}");
+    assert!(ran.out.contains(" # SKIP run it at nice 0"), "{ran:?}");
 }
 
 /// The program of a record that is made now. A stall that is not settled or does not show is

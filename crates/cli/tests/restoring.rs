@@ -6,6 +6,7 @@
 mod common;
 
 use common::{Place, Ran, groups, processes, turn, two_cpus_or_skip, wait_for};
+use os::stat::Stat;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,8 +21,8 @@ const NOBODY: u32 = 2_000_000_000;
 
 /// The helper that a run started: its child process `restore`.
 fn helper_of(tool: u32) -> Option<u32> {
-    let stat = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-    let parent = |stat: String| stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok();
+    let stat = |pid: u32| std::fs::read(format!("/proc/{pid}/stat")).ok();
+    let parent = |stat: Vec<u8>| u32::try_from(Stat::parse(&stat)?.parent()?).ok();
     std::fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
         let argv = std::fs::read_to_string(entry.path().join("cmdline")).ok()?;
@@ -87,11 +88,16 @@ impl Journals {
 
 /// Starts a study that stays in a group with a quota for a long time.
 fn long_study(place: &Place) -> Option<std::process::Child> {
+    long_study_of(place.program(common::BINARY))
+}
+
+/// Starts such a study by a command that ends up as the binary with the words that are added.
+fn long_study_of(mut command: Command) -> Option<std::process::Child> {
     if !root_or_skip() || !two_cpus_or_skip() {
         return None;
     }
-    let args = ["run", "cpu-quota", "--duration", "20s", "--samples", "1", "--no-probe"];
-    let child = place.tailback(&args).spawn().unwrap();
+    command.args(["run", "cpu-quota", "--duration", "20s", "--samples", "1", "--no-probe"]);
+    let child = command.spawn().unwrap();
     // The first groups only try whether a quota works.
     let works = |group: &PathBuf| {
         std::fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|procs| !procs.is_empty())
@@ -111,6 +117,21 @@ fn a_killed_run_leaves_no_group_for_longer_than_a_moment() {
     wait_for("the group to go", || groups::of_run(tool.id()).is_empty().then_some(()));
     let gone = || (!Path::new(&format!("/proc/{helper}")).exists()).then_some(());
     wait_for("the helper to go", gone);
+}
+
+#[test]
+fn a_run_whose_program_was_removed_by_an_upgrade_leaves_nothing_either() {
+    let _turn = turn::take();
+    let place = Place::new();
+    let mut command = place.program("sh");
+    let script = "cp \"$0\" old && exec 3<old && rm old && exec /proc/self/fd/3 \"$@\"";
+    command.args(["-c", script, common::BINARY]).current_dir(place.path(""));
+    let Some(mut tool) = long_study_of(command) else { return };
+    let has_helper = helper_of(tool.id()).is_some();
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    assert!(has_helper, "no helper");
+    wait_for("the group to go", || groups::of_run(tool.id()).is_empty().then_some(()));
 }
 
 /// Number of kills in the test below. `TAILBACK_KILLS=200` asks for more. `make torture` has more

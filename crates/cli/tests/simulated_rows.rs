@@ -21,6 +21,27 @@ fn no_simulated_row_is_wrong() {
     assert_eq!((end.wrong, end.failed), (Vec::new(), Vec::new()), "make truth ONLY='sim-*'");
 }
 
+/// The value of a constant in a source file, as text.
+fn constant(file: &str, name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let start = format!("const {name}: ");
+    let rest = text.lines().find_map(|line| line.strip_prefix(start.as_str()));
+    let (_, value) = rest.and_then(|rest| rest.split_once(" = ")).unwrap();
+    value.to_owned()
+}
+
+/// The error rates in the table are those of simulations that have their own copies of constants.
+#[test]
+fn constants_that_stand_in_several_crates_are_the_same() {
+    let same = |name: &str, files: &[&str]| {
+        let values: Vec<String> = files.iter().map(|file| constant(file, name)).collect();
+        assert!(values.iter().all(|value| *value == values[0]), "{name}: {values:?}");
+    };
+    same("MADE_AGAIN", &["truth/src/ladders.rs", "cli/src/commands/matrix/repeat.rs"]);
+    same("OVERTIME", &["runner/src/underway.rs", "cli/src/commands/check/turns.rs"]);
+}
+
 /// The page of known answers is made from it.
 #[test]
 fn the_history_in_the_repository_is_one() {

@@ -215,6 +215,7 @@ fn a_real_time_policy_is_named_although_a_timer_wakes_it() {
     }
     let found = finding(&live, "real-time").unwrap_or_else(|| panic!("{live:#}"));
     assert_eq!(found["facts"]["policy"]["real-time"], 40, "{found}");
+    assert_eq!(found["facts"]["real_time"], "fifo", "{found}");
     assert!(found["cost_ms_per_s"].as_f64().unwrap() > 200.0, "{found}");
 }
 

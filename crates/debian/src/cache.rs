@@ -10,10 +10,16 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The largest index or list of checksums that is read, in bytes.
 const MOST_READ: u64 = 1 << 20;
+
+/// Starts of the names of files and folders that are half made.
+const HALF_MADE: [&str; 3] = [".taking-in-", ".unpacking-", ".writing-"];
+
+/// Age after which what is half made belongs to a killed run without a journal.
+const STALE: Duration = Duration::from_hours(24);
 
 /// The cache folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +119,8 @@ impl Cache {
         Ok(copy)
     }
 
-    /// Waits for the lock that a run needs to change the cache.
+    /// Waits for the lock that a run needs to change the cache. Then removes what killed runs left
+    /// half made.
     pub fn lock(
         &self,
         note: &mut dyn FnMut(&str),
@@ -125,7 +132,10 @@ impl Cache {
         let mut noted = false;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Lock { _file: file }),
+                Ok(()) => {
+                    sweep(&self.0);
+                    return Ok(Lock { _file: file });
+                }
                 Err(Errno::WOULDBLOCK | Errno::INTR) => {}
                 Err(error) => return Err(failed(&path, error.into())),
             }
@@ -137,6 +147,27 @@ impl Cache {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+}
+
+/// Removes old files and folders that are half made: those in the cache, and those in its folders.
+/// One that cannot be removed does no harm.
+fn sweep(cache: &Path) {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries(cache).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    for entry in entries(cache).chain(folders.flat_map(|folder| entries(&folder.path()))) {
+        let name = entry.file_name();
+        let is_half_made = HALF_MADE.iter().any(|start| name.to_string_lossy().starts_with(start));
+        let Ok(metadata) = entry.metadata() else { continue };
+        let modified = metadata.modified().ok();
+        let age = modified.and_then(|then| SystemTime::now().duration_since(then).ok());
+        if !is_half_made || age.is_none_or(|age| age <= STALE) {
+            continue;
+        }
+        let _ = match metadata.is_dir() {
+            true => std::fs::remove_dir_all(entry.path()),
+            false => std::fs::remove_file(entry.path()),
+        };
     }
 }
 
@@ -204,7 +235,35 @@ mod tests {
         assert!(second.is_err());
         assert_eq!(notes, 1);
         drop(first);
-        assert!(cache.lock(&mut |_| {}, &|| true).is_ok());
+        testing::once_released(|| cache.lock(&mut |_| {}, &|| true).ok());
+    }
+
+    #[test]
+    fn what_killed_runs_left_half_made_goes_and_the_rest_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = Cache::at(place.path().join("kernels"));
+        let folder = |name: &str| cache.folder().join("packages").join(name);
+        let file = |name: &str| cache.folder().join(name);
+        for name in [".unpacking-old", ".unpacking-new", "sum"] {
+            cache.make(&folder(name)).unwrap();
+            std::fs::write(folder(name).join("vmlinuz"), "x").unwrap();
+        }
+        for name in [".taking-in-old", ".taking-in-new", "other"] {
+            std::fs::write(file(name), "x").unwrap();
+        }
+        let old = SystemTime::now() - 2 * STALE;
+        let aged = [folder(".unpacking-old"), folder("sum"), file(".taking-in-old"), file("other")];
+        for path in aged {
+            File::open(path).unwrap().set_modified(old).unwrap();
+        }
+        drop(cache.lock(&mut |_| {}, &|| false).unwrap());
+        for path in [folder(".unpacking-old"), file(".taking-in-old")] {
+            assert!(!path.exists(), "{}", path.display());
+        }
+        let left = [folder(".unpacking-new"), folder("sum"), file(".taking-in-new"), file("other")];
+        for path in left {
+            assert!(path.exists(), "{}", path.display());
+        }
     }
 
     #[test]

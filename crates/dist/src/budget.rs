@@ -2,7 +2,7 @@
 //!
 //! Each node is asked by a thread of its own, and each could send as much as one message may hold.
 
-use model::live::Problem;
+use model::live::NodeProblem;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,9 +38,9 @@ impl fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-impl From<Full> for Problem {
+impl From<Full> for NodeProblem {
     fn from(full: Full) -> Self {
-        Problem::Memory((full.0 >> 20) as u64)
+        NodeProblem::Memory((full.0 >> 20) as u64)
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
         let (mut one, mut other) = (budget.share(), budget.clone().share());
         one.set(2 << 20).unwrap();
         other.set(1 << 20).unwrap();
-        assert_eq!(Problem::from(other.add(1).unwrap_err()), Problem::Memory(3));
+        assert_eq!(NodeProblem::from(other.add(1).unwrap_err()), NodeProblem::Memory(3));
         assert!(other.set(usize::MAX).is_err() && other.add(usize::MAX).is_err());
         one.set(1 << 20).unwrap();
         other.add(1 << 20).unwrap();

@@ -12,7 +12,7 @@ use crate::timed::Timed;
 use crate::view;
 use beam::term::{self, atom, int, list, tuple};
 use beam::{Pid, Reference, Term, wire};
-use model::live::Problem;
+use model::live::NodeProblem;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -39,6 +39,7 @@ const UNASKED: u32 = 100_000;
 const MOST_CONTROL: usize = 64 << 10;
 
 /// Operation codes of the protocol, by the names of its documentation.
+const SEND: i64 = 2;
 const PAYLOAD_EXIT: i64 = 24;
 const SPAWN_REQUEST: i64 = 29;
 const SPAWN_REPLY: i64 = 31;
@@ -83,16 +84,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects, as a hidden node. What the node sends counts towards this budget.
+    /// Connects, as a hidden node. The node has proved the cookie over an earlier connection, or it
+    /// has not. What it sends counts towards this budget.
     ///
     /// # Errors
     /// If the node cannot be reached, or refuses us.
     pub fn connect(
         target: &Target,
-        cookie: &Cookie,
+        cookie: (&Cookie, bool),
         within: Duration,
         budget: &Budget,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, NodeProblem> {
         for number in 1..=NAMES {
             match Self::connect_as(number, target, cookie, within, budget) {
                 Err(Greeting::NameTaken) => {}
@@ -100,21 +102,21 @@ impl Client {
                 Ok(client) => return Ok(client),
             }
         }
-        Err(Problem::Refused("all node names that tailback tries are taken".to_owned()))
+        Err(NodeProblem::Refused("all node names that tailback tries are taken".to_owned()))
     }
 
     /// Connects under one of our names.
     fn connect_as(
         number: u32,
         target: &Target,
-        cookie: &Cookie,
+        cookie: (&Cookie, bool),
         within: Duration,
         budget: &Budget,
     ) -> Result<Self, Greeting> {
         // Our name uses the node's host part: names are either all long or all short.
         let name = NodeName::read(&format!("tailback_{number}@{}", target.name.host()));
-        let name = name.ok_or_else(|| Problem::Host("the host name is too long".to_owned()))?;
-        let stream = target.connect(cookie, within)?;
+        let name = name.ok_or_else(|| NodeProblem::Host("the host name is too long".to_owned()))?;
+        let stream = target.connect(cookie.0, within)?;
         let until = Instant::now() + within;
         let pids = greet(&stream, (&target.name, &name), cookie, until)?;
         stream.set_read_timeout(Some(STEP)).map_err(|error| ended(&error))?;
@@ -136,7 +138,7 @@ impl Client {
     ///
     /// # Errors
     /// If the connection has ended.
-    pub fn hold(&mut self, flag: &str) -> Result<(), Problem> {
+    pub fn hold(&mut self, flag: &str) -> Result<(), NodeProblem> {
         let set = Call::new("erlang", "system_flag", vec![atom(flag), atom("true")]);
         // That process waits for a message that nobody sends, and ends with the link.
         let then = vec![atom("erlang"), atom("exit"), list(vec![atom("normal")])];
@@ -149,7 +151,7 @@ impl Client {
     ///
     /// # Errors
     /// If the connection has ended.
-    pub fn hold_unowned(&mut self, flag: &str) -> Result<(), Problem> {
+    pub fn hold_unowned(&mut self, flag: &str) -> Result<(), NodeProblem> {
         let set = |value| vec![atom(flag), atom(value)];
         let trap = vec![atom("trap_exit"), atom("true")];
         let trap = Call::new("erlang", "process_flag", trap);
@@ -163,11 +165,19 @@ impl Client {
         Ok(())
     }
 
-    /// The call that wakes the process of [`Client::hold_unowned`]: it switches its flag off and
-    /// ends. None if the node has not said which process that is.
-    pub fn release_unowned(&mut self) -> Option<Call> {
-        let (_, pid) = self.unowned.take()?;
-        Some(Call::new("erlang", "send", vec![Term::from(pid?), atom("stop")]))
+    /// Wakes the process of [`Client::hold_unowned`]: it switches its flag off and ends. The
+    /// message starts no process, so a node that is full takes it too. Returns false if the node
+    /// has not said which process that is; it may still say so.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub fn release_unowned(&mut self) -> Result<bool, NodeProblem> {
+        let Some((_, Some(pid))) = &self.unowned else { return Ok(false) };
+        // The second element was a cookie in old releases.
+        let control = tuple(vec![int(SEND), atom(""), Term::from(pid.clone())]);
+        self.send(control, atom("stop"))?;
+        self.unowned = None;
+        Ok(true)
     }
 
     /// Whether the node is on this machine, judged by its address.
@@ -192,7 +202,7 @@ impl Client {
     ///
     /// # Errors
     /// If the connection has ended.
-    pub fn stay(&mut self) -> Result<(), Problem> {
+    pub fn stay(&mut self) -> Result<(), NodeProblem> {
         if self.last_sent.elapsed() >= TICK { self.tick() } else { Ok(()) }
     }
 
@@ -205,7 +215,7 @@ impl Client {
     ///
     /// # Errors
     /// If the connection has ended.
-    pub fn ask(&mut self, call: Call) -> Result<u32, Problem> {
+    pub fn ask(&mut self, call: Call) -> Result<u32, NodeProblem> {
         self.answering = None;
         self.spawn(call.exits_with_value())
     }
@@ -214,13 +224,13 @@ impl Client {
     ///
     /// # Errors
     /// If the connection has ended, or the node starts no process or violates the protocol.
-    pub fn wait(&mut self, number: u32, within: Duration) -> Result<Option<Answer>, Problem> {
+    pub fn wait(&mut self, number: u32, within: Duration) -> Result<Option<Answer>, NodeProblem> {
         let until = Instant::now() + within;
         loop {
             let next = self.frames.next(&mut self.stream, until);
             self.unasked += u32::from(next.is_ok());
             if self.unasked > UNASKED {
-                return Err(Problem::Nonsense(
+                return Err(NodeProblem::Nonsense(
                     "it keeps sending messages, but no answer".to_owned(),
                 ));
             }
@@ -233,7 +243,7 @@ impl Client {
                     Message::Started(of, pid) => self.started(of, pid),
                     Message::NotStarted(of, why) => {
                         self.holder_not_started |= of != number;
-                        return Err(Problem::NoProcess(why));
+                        return Err(NodeProblem::NoProcess(why));
                     }
                     Message::Exited(pid, answer) if self.answering.as_ref() == Some(&pid) => {
                         self.answering = None;
@@ -257,11 +267,11 @@ impl Client {
     ///
     /// # Errors
     /// If it is malformed or takes too much memory.
-    pub fn value(&mut self, answer: &[u8]) -> Result<Term, Problem> {
-        let takes = wire::memory_inner(answer).map_err(Problem::Nonsense)?;
+    pub fn value(&mut self, answer: &[u8]) -> Result<Term, NodeProblem> {
+        let takes = wire::memory_inner(answer).map_err(NodeProblem::Nonsense)?;
         let takes = usize::try_from(takes).unwrap_or(usize::MAX);
         self.frames.hold(takes)?;
-        wire::decode_inner(answer).map_err(Problem::Nonsense)
+        wire::decode_inner(answer).map_err(NodeProblem::Nonsense)
     }
 
     /// The last answer no longer counts towards the budget: its owner counts it from now on.
@@ -272,7 +282,7 @@ impl Client {
 
     /// Makes the node run a call in a new process, which is linked to us and so ends with the
     /// connection. Returns the number of the request.
-    fn spawn(&mut self, call: Call) -> Result<u32, Problem> {
+    fn spawn(&mut self, call: Call) -> Result<u32, NodeProblem> {
         self.number = self.number.wrapping_add(1);
         let Pids { own, init } = &self.pids;
         let id = vec![FIRST_WORD, self.number, own.creation];
@@ -288,13 +298,13 @@ impl Client {
         Ok(self.number)
     }
 
-    fn send(&mut self, control: Term, message: Term) -> Result<(), Problem> {
+    fn send(&mut self, control: Term, message: Term) -> Result<(), NodeProblem> {
         self.last_sent = Instant::now();
         let terms = [wire::encode(control), wire::encode(message)];
         frames::write(&mut self.writer(), &terms).map_err(|error| ended(&error))
     }
 
-    fn tick(&mut self) -> Result<(), Problem> {
+    fn tick(&mut self) -> Result<(), NodeProblem> {
         self.last_sent = Instant::now();
         frames::tick(&mut self.writer()).map_err(|error| ended(&error))
     }
@@ -305,12 +315,12 @@ impl Client {
 }
 
 /// Reads a message.
-pub(crate) fn read(mut bytes: Vec<u8>) -> Result<Message, Problem> {
-    let length = wire::first(&bytes).map_err(Problem::Nonsense)?;
+pub(crate) fn read(mut bytes: Vec<u8>) -> Result<Message, NodeProblem> {
+    let length = wire::first(&bytes).map_err(NodeProblem::Nonsense)?;
     if length > MOST_CONTROL {
         return Ok(Message::Other);
     }
-    let control = wire::decode(&bytes[..length]).map_err(Problem::Nonsense)?;
+    let control = wire::decode(&bytes[..length]).map_err(NodeProblem::Nonsense)?;
     let Term::Tuple(control) = control else { return Ok(Message::Other) };
     let kind = control.elements.first().and_then(|kind| term::as_i64(kind).ok());
     Ok(match (kind, control.elements.get(1..).unwrap_or_default()) {
@@ -334,20 +344,21 @@ pub(crate) fn read(mut bytes: Vec<u8>) -> Result<Message, Problem> {
 }
 
 /// What an error of the connection means.
-fn ended(error: &io::Error) -> Problem {
+fn ended(error: &io::Error) -> NodeProblem {
     if let Some(full) = error.get_ref().and_then(|inner| inner.downcast_ref::<Full>()) {
-        return Problem::from(*full);
+        return NodeProblem::from(*full);
     }
     match error.kind() {
-        ErrorKind::InvalidData => Problem::Nonsense(error.to_string()),
+        ErrorKind::InvalidData => NodeProblem::Nonsense(error.to_string()),
         ErrorKind::WouldBlock | ErrorKind::TimedOut => silent(WRITE),
-        _ => Problem::Ended,
+        _ => NodeProblem::Ended,
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::io::Read;
     use std::net::TcpListener;
 
     fn pid(id: u32) -> Pid {
@@ -410,16 +421,26 @@ pub(crate) mod tests {
     fn the_holder_of_a_flag_is_released_once_and_only_if_it_is_known() {
         let (mut client, mut node) = connected();
         client.hold_unowned("microstate_accounting").unwrap();
-        assert_eq!(client.release_unowned(), None, "the node has not said which process it is");
-        client.hold_unowned("microstate_accounting").unwrap();
+        let unknown = client.release_unowned();
+        assert_eq!(unknown, Ok(false), "the node has not said which process it is");
         starts(&mut node, client.number, 8);
         let question = client.ask(Call::new("erlang", "node", Vec::new())).unwrap();
         answers(&mut node, question, 9);
         let answer = client.wait(question, Duration::from_secs(60)).unwrap();
         assert!(answer.is_some(), "there was no answer");
-        let stop = Call::new("erlang", "send", vec![Term::from(pid(8)), atom("stop")]);
-        assert_eq!(client.release_unowned(), Some(stop));
-        assert_eq!(client.release_unowned(), None, "it has ended");
+        assert_eq!(client.release_unowned(), Ok(true));
+        assert_eq!(client.release_unowned(), Ok(false), "it has ended");
+        drop(client);
+        let mut sent = Vec::new();
+        node.read_to_end(&mut sent).unwrap();
+        assert!(sent.ends_with(&stop_of(8)), "{sent:?}");
+    }
+
+    /// The message that wakes a process of the node.
+    pub(crate) fn stop_of(process: u32) -> Vec<u8> {
+        let node = b"Xw\x05web@h";
+        let pid = [&node[..], &process.to_be_bytes(), &[0, 0, 0, 0, 0, 0, 0, 7]].concat();
+        [&[112, 131, 104, 3, 97, 2, 119, 0][..], &pid, b"\x83w\x04stop"].concat()
     }
 
     fn ended(operation: i64, reason: Vec<Term>) -> Message {

@@ -28,8 +28,8 @@ pub struct Cookie {
 pub enum Owner {
     /// Files of the caller or of root.
     Own,
-    /// Files of any user, because that user was chosen. Only nodes of that user and of root get
-    /// proofs of this cookie.
+    /// Files of any user, because that user was chosen. Only nodes of that user get proofs of this
+    /// cookie.
     Anybody,
 }
 
@@ -73,13 +73,14 @@ impl Cookie {
         home.map(|file| (file, Owner::Own)).into_iter().chain([rabbit]).collect()
     }
 
-    /// Whether a port of this user may get a proof of the cookie. Root may, and the owner of the
-    /// file. The caller may, if the file belongs to the caller or to root. An id that stands for
-    /// several users may not.
+    /// Whether a port of this user may get a proof of the cookie. The owner of the file may. The
+    /// caller may, if the file belongs to the caller or to root. An id that stands for several
+    /// users may not. Root may not get a proof of the cookie of another user: a program of root may
+    /// only pass connections on, such as docker-proxy, to whatever a container runs.
     pub(crate) fn is_for(&self, uid: u32) -> bool {
         let us = rustix::process::geteuid().as_raw();
         let is_ours = self.owner == us || self.owner == 0;
-        let is_allowed = uid == 0 || uid == self.owner || is_ours && uid == us;
+        let is_allowed = uid == self.owner || is_ours && uid == us;
         is_allowed && !os::user::means_several(uid)
     }
 
@@ -157,21 +158,21 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_of_another_user_is_for_that_user_and_root_and_has_to_be_chosen() {
+    fn a_cookie_of_another_user_is_for_that_user_alone_and_has_to_be_chosen() {
         let folder = tempfile::tempdir().unwrap();
         let file = written(folder.path(), "GEHEIM");
         let us = rustix::process::geteuid().as_raw();
         let own = Cookie::read(&file, Owner::Own).unwrap();
-        assert!(own.is_for(us) && own.is_for(0) && !own.is_for(us + 1_000));
+        assert!(own.is_for(us) && !own.is_for(us + 1_000));
+        assert!(Cookie::of("GEHEIM", 0).is_for(0) && !Cookie::of("GEHEIM", us + 1).is_for(0));
         if !rustix::process::geteuid().is_root() || chown(&file, Some(4_000), None).is_err() {
             return testing::skipped("only root can give a file away");
         }
         let error = Cookie::read(&file, Owner::Own).unwrap_err().to_string();
         assert!(error.contains("owned by user 4000, not by user 0"), "{error}");
         let theirs = Cookie::read(&file, Owner::Anybody).unwrap();
-        assert!(theirs.is_for(4_000) && theirs.is_for(0) && !theirs.is_for(1_000));
+        assert!(theirs.is_for(4_000) && !theirs.is_for(0) && !theirs.is_for(1_000));
         // The caller's own port does not belong to that user.
-        let of_another = Cookie::of("GEHEIM", us + 1);
-        assert!(us == 0 || !of_another.is_for(us));
+        assert!(!Cookie::of("GEHEIM", us + 1).is_for(us));
     }
 }

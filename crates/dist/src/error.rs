@@ -4,8 +4,8 @@ use os::terminal::line;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A node cannot be asked, whatever the node does. [`Problem`](model::live::Problem) says why a
-/// valid node is not asked, or does not answer.
+/// A node cannot be asked, whatever the node does. [`NodeProblem`](model::live::NodeProblem) says
+/// why a valid node is not asked, or does not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DistError {
     /// This is not the name of a node.

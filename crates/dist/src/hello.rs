@@ -7,7 +7,7 @@ use crate::cookie::Cookie;
 use crate::name::NodeName;
 use crate::timed::Timed;
 use beam::Pid;
-use model::live::Problem;
+use model::live::NodeProblem;
 use os::time;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -56,11 +56,11 @@ pub enum Greeting {
     /// A node with our name is connected there already.
     NameTaken,
     /// It failed for another reason.
-    Failed(Problem),
+    Failed(NodeProblem),
 }
 
-impl From<Problem> for Greeting {
-    fn from(error: Problem) -> Self {
+impl From<NodeProblem> for Greeting {
+    fn from(error: NodeProblem) -> Self {
         Greeting::Failed(error)
     }
 }
@@ -74,7 +74,8 @@ pub struct Pids {
     pub init: Pid,
 }
 
-/// Greets `node` under our name `own`.
+/// Greets `node` under our name `own`. If this node has proved the cookie before, an end of the
+/// connection after our proof need not mean that the proof was wrong: the node may have ended.
 ///
 /// # Errors
 /// If the node has another name, refuses us or does not know the cookie, or if the peer is no
@@ -82,13 +83,14 @@ pub struct Pids {
 pub fn greet(
     stream: &TcpStream,
     (node, own): (&NodeName, &NodeName),
-    cookie: &Cookie,
+    (cookie, has_proved): (&Cookie, bool),
     until: Instant,
 ) -> Result<Pids, Greeting> {
     let mut messages = Messages {
         timed: Timed::new(stream, until, MOST),
         began: Instant::now(),
         is_announced: false,
+        has_proved,
     };
     let creation = random();
     let name = own.to_string();
@@ -109,7 +111,7 @@ pub fn greet(
     messages.send(&[&[REPLY], &ours.to_be_bytes(), &proof(cookie, number)])?;
     match messages.next()?.split_first() {
         Some((&ACK, digest)) if digest == proof(cookie, ours) => {}
-        Some((&ACK, _)) => return Err(Problem::WrongCookie.into()),
+        Some((&ACK, _)) => return Err(NodeProblem::WrongCookie.into()),
         _ => return Err(nonsense("a greeting without a proof").into()),
     }
     let init = Pid::new(node.to_string(), 0, 0, creation_of(&theirs));
@@ -121,18 +123,20 @@ fn status(message: &[u8]) -> Result<(), Greeting> {
     match message.split_first() {
         Some((&STATUS, b"ok" | b"ok_simultaneous")) => Ok(()),
         Some((&STATUS, b"alive" | b"nok")) => Err(Greeting::NameTaken),
-        Some((&STATUS, b"not_allowed")) => Err(Problem::Refused("not allowed".to_owned()).into()),
+        Some((&STATUS, b"not_allowed")) => {
+            Err(NodeProblem::Refused("not allowed".to_owned()).into())
+        }
         _ => Err(nonsense("a greeting without a status").into()),
     }
 }
 
 /// The number to prove the cookie by, if the message is from the node that was asked for.
-fn challenge(message: &[u8], wanted: &str) -> Result<u32, Problem> {
+fn challenge(message: &[u8], wanted: &str) -> Result<u32, NodeProblem> {
     let without = || nonsense("a greeting without a name");
     let name = announced(message).ok_or_else(without)?;
     if name != wanted.as_bytes() {
         let name = String::from_utf8_lossy(name);
-        return Err(Problem::OtherName(os::terminal::line(&name)));
+        return Err(NodeProblem::OtherName(os::terminal::line(&name)));
     }
     // Before the number are the tag and the flags; the older form also has the version.
     let at = if message.first() == Some(&OLD_CHALLENGE) { 7 } else { 9 };
@@ -157,8 +161,8 @@ fn random() -> u32 {
     (os::random::number() >> 32) as u32
 }
 
-fn nonsense(what: &str) -> Problem {
-    Problem::Nonsense(what.to_owned())
+fn nonsense(what: &str) -> NodeProblem {
+    NodeProblem::Nonsense(what.to_owned())
 }
 
 /// The messages of a handshake.
@@ -167,10 +171,12 @@ struct Messages<'a> {
     began: Instant,
     /// Whether the node has announced the name that was asked for.
     is_announced: bool,
+    /// Whether it has proved the cookie over an earlier connection.
+    has_proved: bool,
 }
 
 impl Messages<'_> {
-    fn send(&mut self, parts: &[&[u8]]) -> Result<(), Problem> {
+    fn send(&mut self, parts: &[&[u8]]) -> Result<(), NodeProblem> {
         let message = parts.concat();
         // Our messages are short.
         let length = (message.len() as u16).to_be_bytes();
@@ -179,15 +185,15 @@ impl Messages<'_> {
     }
 
     /// The next message, whole.
-    fn next(&mut self) -> Result<Vec<u8>, Problem> {
+    fn next(&mut self) -> Result<Vec<u8>, NodeProblem> {
         let mut head = [0; 2];
         self.timed.read_exact(&mut head).map_err(|error| self.problem(&error))?;
         let length = usize::from(u16::from_be_bytes(head));
         if head == ALERT {
-            return Err(Problem::Tls);
+            return Err(NodeProblem::Tls);
         }
         if length > LONGEST {
-            return Err(Problem::Nonsense(format!("a greeting of {length} bytes is too long")));
+            return Err(NodeProblem::Nonsense(format!("a greeting of {length} bytes is too long")));
         }
         let mut message = vec![0; length];
         self.timed.read_exact(&mut message).map_err(|error| self.problem(&error))?;
@@ -195,16 +201,19 @@ impl Messages<'_> {
     }
 
     /// The problem that an error of the connection stands for.
-    fn problem(&self, error: &io::Error) -> Problem {
+    fn problem(&self, error: &io::Error) -> NodeProblem {
         match error {
             error if is_late(error) => silent(self.began.elapsed()),
             // The node has our proof by then, and closes the connection if the proof is wrong.
-            error if is_end(error) && self.is_announced => Problem::WrongCookie,
+            error if is_end(error) && self.is_announced => match self.has_proved {
+                true => NodeProblem::Ended,
+                false => NodeProblem::WrongCookie,
+            },
             error if is_end(error) => {
                 let why = "it closes the connection at once; it may accept only TLS".to_owned();
-                Problem::Refused(why)
+                NodeProblem::Refused(why)
             }
-            error => Problem::Nonsense(error.to_string()),
+            error => NodeProblem::Nonsense(error.to_string()),
         }
     }
 }
@@ -235,8 +244,8 @@ fn is_end(error: &io::Error) -> bool {
 }
 
 /// No answer came within this time.
-pub fn silent(within: Duration) -> Problem {
-    Problem::Silent(time::whole_ms(within))
+pub fn silent(within: Duration) -> NodeProblem {
+    NodeProblem::Silent(time::whole_ms(within))
 }
 
 #[cfg(test)]
@@ -262,6 +271,16 @@ mod tests {
     /// Greets a peer that sends these bytes whatever it gets. Returns how the handshake ended,
     /// and all that was sent to the peer.
     fn greeted(answers: Vec<u8>, within: Duration, stays: bool) -> (Greeting, Vec<u8>) {
+        greeted_again(answers, within, stays, false)
+    }
+
+    /// The same for a peer that has proved the cookie before, or has not.
+    fn greeted_again(
+        answers: Vec<u8>,
+        within: Duration,
+        stays: bool,
+        has_proved: bool,
+    ) -> (Greeting, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (sender, receiver) = mpsc::channel();
@@ -280,12 +299,13 @@ mod tests {
         let name = |name: &str| NodeName::read(&format!("{name}@127.0.0.1")).unwrap();
         let names = (&name("web"), &name("tailback_1"));
         let until = Instant::now() + within;
-        let greeting = greet(&stream, names, &Cookie::of("GEHEIM", 0), until).unwrap_err();
+        let cookie = (&Cookie::of("GEHEIM", 0), has_proved);
+        let greeting = greet(&stream, names, cookie, until).unwrap_err();
         drop(stream);
         (greeting, receiver.recv_timeout(LONG).unwrap())
     }
 
-    fn problem(answers: &[&[u8]], within: Duration, stays: bool) -> (Problem, Vec<u8>) {
+    fn problem(answers: &[&[u8]], within: Duration, stays: bool) -> (NodeProblem, Vec<u8>) {
         let answers = answers.iter().flat_map(|message| framed(message)).collect();
         match greeted(answers, within, stays) {
             (Greeting::Failed(problem), got) => (problem, got),
@@ -301,7 +321,7 @@ mod tests {
 
     #[test]
     fn who_announces_another_name_or_none_gets_no_proof_of_the_cookie() {
-        let wrong = |name: &str| Problem::OtherName(name.to_owned());
+        let wrong = |name: &str| NodeProblem::OtherName(name.to_owned());
         let mut cut = challenge(b"web@127.0.0.1");
         cut.truncate(20);
         let old = [b"n", &[0; 10][..], b"eve@127.0.0.1"].concat();
@@ -321,7 +341,7 @@ mod tests {
             assert!(!has_proof(&got), "{announced:?}");
             match wanted {
                 Some(wanted) => assert_eq!(problem, wanted),
-                None => assert!(matches!(problem, Problem::Nonsense(_)), "{problem:?}"),
+                None => assert!(matches!(problem, NodeProblem::Nonsense(_)), "{problem:?}"),
             }
         }
     }
@@ -330,27 +350,43 @@ mod tests {
     fn the_proof_of_the_node_is_looked_at_too() {
         let named = challenge(b"web@127.0.0.1");
         let (refused, got) = problem(&[b"sok", &named, &[b"a", &[7; 16][..]].concat()], LONG, true);
-        assert_eq!((refused, has_proof(&got)), (Problem::WrongCookie, true));
+        assert_eq!((refused, has_proof(&got)), (NodeProblem::WrongCookie, true));
         let (refused, _) = problem(&[b"sok", &named], LONG, false);
-        assert_eq!(refused, Problem::WrongCookie);
+        assert_eq!(refused, NodeProblem::WrongCookie);
+    }
+
+    #[test]
+    fn a_node_that_has_proved_the_cookie_before_may_have_ended() {
+        let named = challenge(b"web@127.0.0.1");
+        let wrong = [b"a", &[7; 16][..]].concat();
+        let again = |messages: &[&[u8]]| {
+            let answers = messages.iter().flat_map(|message| framed(message)).collect();
+            match greeted_again(answers, LONG, false, true) {
+                (Greeting::Failed(problem), _) => problem,
+                (Greeting::NameTaken, _) => panic!("our name is taken"),
+            }
+        };
+        assert_eq!(again(&[b"sok", &named]), NodeProblem::Ended);
+        assert_eq!(again(&[b"sok", &named, &wrong]), NodeProblem::WrongCookie);
+        assert!(matches!(again(&[b"sok"]), NodeProblem::Refused(_)));
     }
 
     #[test]
     fn a_greeting_that_never_ends_does() {
         let short = Duration::from_millis(200);
-        assert!(matches!(problem(&[b"sok"], short, true).0, Problem::Silent(100..)));
+        assert!(matches!(problem(&[b"sok"], short, true).0, NodeProblem::Silent(100..)));
         // A length that no handshake has, and what TLS sends.
         let (Greeting::Failed(long), _) = greeted(vec![255, 255, b's'], LONG, true) else {
             panic!("taken")
         };
-        assert_eq!(long, Problem::Nonsense("a greeting of 65535 bytes is too long".to_owned()));
+        assert_eq!(long, NodeProblem::Nonsense("a greeting of 65535 bytes is too long".to_owned()));
         let (Greeting::Failed(tls), _) = greeted(vec![21, 3, 3, 0, 2, 2, 40], LONG, true) else {
             panic!("taken")
         };
-        assert_eq!(tls, Problem::Tls);
-        assert!(matches!(problem(&[], LONG, false).0, Problem::Refused(_)));
+        assert_eq!(tls, NodeProblem::Tls);
+        assert!(matches!(problem(&[], LONG, false).0, NodeProblem::Refused(_)));
         let (taken, _) = greeted(framed(b"salive"), LONG, true);
         assert!(matches!(taken, Greeting::NameTaken));
-        assert!(matches!(problem(&[b"snot_allowed"], LONG, true).0, Problem::Refused(_)));
+        assert!(matches!(problem(&[b"snot_allowed"], LONG, true).0, NodeProblem::Refused(_)));
     }
 }

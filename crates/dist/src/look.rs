@@ -12,7 +12,7 @@ use crate::receives;
 use crate::target::Target;
 use crate::view::{self, Frame, Inside, Mailbox};
 use beam::{Pid, Term};
-use model::live::Problem;
+use model::live::NodeProblem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -91,7 +91,7 @@ pub enum State {
     /// It has not answered for this long.
     Silent(Duration),
     /// It cannot be asked.
-    Failed(Problem),
+    Failed(NodeProblem),
 }
 
 /// The state of a node and its latest answers.
@@ -160,13 +160,19 @@ impl Watcher {
         let shared = Arc::new(Shared::default());
         let (name, of_thread) = (target.name(), Arc::clone(&shared));
         let work = move || {
+            let mut has_proved = false;
             while !of_thread.ends() {
-                let asked = match Client::connect(&target, &cookie, CONNECT, &budget) {
+                let cookie = (&cookie, has_proved);
+                let asked = match Client::connect(&target, cookie, CONNECT, &budget) {
                     Ok(client) => {
+                        has_proved = true;
                         let asked = Asking::begin(client, &target, &of_thread, &budget);
                         asked.and_then(|mut asking| asking.run()).map_err(|error| (error, true))
                     }
-                    Err(error) => Err((error, false)),
+                    Err(error) => {
+                        let is_known = ended_once(&error, &mut has_proved);
+                        Err((error, is_known))
+                    }
                 };
                 let Err((error, is_known)) = asked else { return };
                 let next = again(&error, is_known);
@@ -211,30 +217,38 @@ impl Drop for Watcher {
     }
 }
 
+/// Whether a connection ended in the handshake of a node that had proved the cookie over an earlier
+/// one. The node may have ended. A second end in a row means that it rejects our proof now.
+fn ended_once(problem: &NodeProblem, has_proved: &mut bool) -> bool {
+    let is_first = *has_proved && *problem == NodeProblem::Ended;
+    *has_proved &= !is_first;
+    is_first
+}
+
 /// When a node is asked again; None for never. A node that rejected our proof, or that is not the
 /// one asked for, gets no second proof of the cookie. A connection that ended is made again if
-/// the node had proved the cookie too: it may have been restarted. Silence may mean a node under
-/// load.
-fn again(problem: &Problem, is_known: bool) -> Option<Duration> {
+/// the node had proved the cookie too: it may have been restarted. If it ended in a handshake, only
+/// once (see `ended_once`). Silence may mean a node under load.
+fn again(problem: &NodeProblem, is_known: bool) -> Option<Duration> {
     match problem {
-        Problem::Connecting
-        | Problem::Host(_)
-        | Problem::NoEpmd(_)
-        | Problem::NotThere
-        | Problem::Connect(_)
-        | Problem::Silent(_) => Some(AGAIN),
-        Problem::Ended | Problem::Memory(_) => is_known.then_some(AGAIN),
-        Problem::Nonsense(_) => is_known.then_some(AGAIN_LATER),
+        NodeProblem::Connecting
+        | NodeProblem::Host(_)
+        | NodeProblem::NoEpmd(_)
+        | NodeProblem::NotThere
+        | NodeProblem::Connect(_)
+        | NodeProblem::Silent(_) => Some(AGAIN),
+        NodeProblem::Ended | NodeProblem::Memory(_) => is_known.then_some(AGAIN),
+        NodeProblem::Nonsense(_) => is_known.then_some(AGAIN_LATER),
         // Only while connected, and then the connection stays.
-        Problem::NoProcess(_) => Some(AGAIN_LATER),
+        NodeProblem::NoProcess(_) => Some(AGAIN_LATER),
         // Only our name was sent so far, and no proof.
-        Problem::Refused(_) | Problem::UnknownOwner(_) => Some(AGAIN_LATER),
-        Problem::WrongCookie
-        | Problem::OtherName(_)
-        | Problem::ForeignPort { .. }
-        | Problem::Elsewhere(_)
-        | Problem::Tls
-        | Problem::Release(_) => None,
+        NodeProblem::Refused(_) | NodeProblem::UnknownOwner(_) => Some(AGAIN_LATER),
+        NodeProblem::WrongCookie
+        | NodeProblem::OtherName(_)
+        | NodeProblem::ForeignPort { .. }
+        | NodeProblem::Elsewhere(_)
+        | NodeProblem::Tls
+        | NodeProblem::Release(_) => None,
     }
 }
 
@@ -288,7 +302,7 @@ impl<'a> Asking<'a> {
         target: &Target,
         shared: &'a Shared,
         budget: &Budget,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, NodeProblem> {
         client.hold("scheduler_wall_time")?;
         let mut told = shared.answers();
         // Earlier answers came over another connection, and maybe from another node.
@@ -316,11 +330,11 @@ impl<'a> Asking<'a> {
         })
     }
 
-    fn run(&mut self) -> Result<(), Problem> {
+    fn run(&mut self) -> Result<(), NodeProblem> {
         let mut next = Instant::now();
         while !self.shared.ends() {
             match self.step(&mut next) {
-                Err(Problem::NoProcess(why)) => self.wait_while_full(why)?,
+                Err(NodeProblem::NoProcess(why)) => self.wait_while_full(why)?,
                 done => done?,
             }
             pause(self.shared, SAMPLE);
@@ -329,7 +343,7 @@ impl<'a> Asking<'a> {
     }
 
     /// What is due: figures, a slice of the pass, a sample.
-    fn step(&mut self, next: &mut Instant) -> Result<(), Problem> {
+    fn step(&mut self, next: &mut Instant) -> Result<(), NodeProblem> {
         if Instant::now() >= *next {
             *next = Instant::now() + INTERVAL;
             self.figures()?;
@@ -342,11 +356,15 @@ impl<'a> Asking<'a> {
 
     /// Reports that the node starts no process for us, and asks nothing for a while. The connection
     /// stays: a node that is full may end when it accepts another one.
-    fn wait_while_full(&mut self, why: String) -> Result<(), Problem> {
+    fn wait_while_full(&mut self, why: String) -> Result<(), NodeProblem> {
         let mut told = self.shared.answers();
-        told.look.state = State::Failed(Problem::NoProcess(why));
+        told.look.state = State::Failed(NodeProblem::NoProcess(why));
         told.asked = None;
         drop(told);
+        // The counting costs the node time, and it would go on until the node has room again.
+        if self.client.release_unowned()? {
+            self.counting = Counting::Pause(Instant::now() + COUNTED_EVERY);
+        }
         let until = Instant::now() + FULL;
         while !self.shared.ends() && Instant::now() < until {
             pause(self.shared, SAMPLE);
@@ -362,7 +380,7 @@ impl<'a> Asking<'a> {
     /// Asks, and waits for the answer as long as it takes: a late node is not asked anything
     /// else. Returns the bytes of the value; None if the call failed, or if we are to end
     /// meanwhile.
-    fn ask(&mut self, call: Call) -> Result<Option<Vec<u8>>, Problem> {
+    fn ask(&mut self, call: Call) -> Result<Option<Vec<u8>>, NodeProblem> {
         let number = self.client.ask(call)?;
         self.shared.answers().asked = Some(Instant::now());
         while !self.shared.ends() {
@@ -376,22 +394,22 @@ impl<'a> Asking<'a> {
 
     /// The value of a call; None if it failed, or if we are to end meanwhile. It has to be dropped
     /// before the next question: only until then does it count towards the budget.
-    fn value(&mut self, call: Call) -> Result<Option<Term>, Problem> {
+    fn value(&mut self, call: Call) -> Result<Option<Term>, NodeProblem> {
         let Some(answer) = self.ask(call)? else { return Ok(None) };
         self.client.value(&answer).map(Some)
     }
 
-    fn figures(&mut self) -> Result<(), Problem> {
+    fn figures(&mut self) -> Result<(), NodeProblem> {
         let began = Instant::now();
         let inside = self.value(view::question())?.as_ref().and_then(view::read);
         let Some(mut inside) = inside else {
-            let why = || Problem::Nonsense("it has no scheduler figures".to_owned());
+            let why = || NodeProblem::Nonsense("it has no scheduler figures".to_owned());
             return if self.shared.ends() { Ok(()) } else { Err(why()) };
         };
         self.otp = inside.otp.parse().unwrap_or(0);
         self.processes = inside.processes;
         if self.otp < OLDEST {
-            return Err(Problem::Release(inside.otp));
+            return Err(NodeProblem::Release(inside.otp));
         }
         let memory = self.value(view::memory_question())?.as_ref().map(view::memory);
         inside.memory = memory.unwrap_or_default();
@@ -408,7 +426,7 @@ impl<'a> Asking<'a> {
 
     /// What its threads did; None while it is not counted. It is asked twice before we switch the
     /// counting on: if the answers differ, somebody else has switched it on.
-    fn micro(&mut self) -> Result<Option<micro::Micro>, Problem> {
+    fn micro(&mut self) -> Result<Option<micro::Micro>, NodeProblem> {
         if matches!(self.counting, Counting::Pause(until) if Instant::now() < until) {
             return Ok(None);
         }
@@ -428,18 +446,19 @@ impl<'a> Asking<'a> {
 
     /// Switches the counting on or off. A process on the node holds the flag meanwhile and switches
     /// it off, also when the connection ends. It ends with that: later, the flag is no longer ours.
-    fn count(&mut self, on: bool) -> Result<Counting, Problem> {
+    fn count(&mut self, on: bool) -> Result<Counting, NodeProblem> {
         if on {
             self.client.hold_unowned(micro::FLAG)?;
             return Ok(Counting::First);
         }
-        let off = self.client.release_unowned().unwrap_or_else(micro::switch_off);
-        self.value(off)?;
+        if !self.client.release_unowned()? {
+            self.value(micro::switch_off())?;
+        }
         Ok(Counting::Pause(Instant::now() + COUNTED_EVERY))
     }
 
     /// The bytes that wait to be sent to other nodes.
-    fn queued(&mut self) -> Result<Vec<(String, u64)>, Problem> {
+    fn queued(&mut self) -> Result<Vec<(String, u64)>, NodeProblem> {
         let Some(answer) = self.value(links::question())? else { return Ok(Vec::new()) };
         let links = links::read(&answer, self.client.own_name());
         drop(answer);
@@ -451,7 +470,7 @@ impl<'a> Asking<'a> {
     }
 
     /// One step of the pass through all mailboxes.
-    fn go_on(&mut self) -> Result<(), Problem> {
+    fn go_on(&mut self) -> Result<(), NodeProblem> {
         let Some(pass) = &mut self.pass else { return self.list() };
         let Some(pids) = pass.next() else {
             if let Some(pass) = self.pass.take() {
@@ -471,7 +490,7 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    fn list(&mut self) -> Result<(), Problem> {
+    fn list(&mut self) -> Result<(), NodeProblem> {
         self.began = Instant::now();
         // The node's list would be too large to be accepted.
         if Pass::bytes(self.processes, &self.name) > frames::MOST as u64 {
@@ -501,7 +520,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Whether the function that a process is in may scan the mailbox, as far as its file tells.
-    fn may_scan(&mut self, mailbox: &Mailbox) -> Result<Option<bool>, Problem> {
+    fn may_scan(&mut self, mailbox: &Mailbox) -> Result<Option<bool>, NodeProblem> {
         let Some(frame) = mailbox.stack.first() else { return Ok(None) };
         // `prim_inet` is loaded before there are files.
         if frame.module == "prim_inet" {
@@ -520,7 +539,7 @@ impl<'a> Asking<'a> {
     }
 
     /// The label of a process, or the function that it began with. It is asked only once.
-    fn name(&mut self, pid: &Pid, process: &str) -> Result<String, Problem> {
+    fn name(&mut self, pid: &Pid, process: &str) -> Result<String, NodeProblem> {
         if let Some(known) = self.names.get(process) {
             return Ok(known.clone());
         }
@@ -551,7 +570,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Samples the processes with the longest mailboxes.
-    fn sample(&mut self) -> Result<(), Problem> {
+    fn sample(&mut self) -> Result<(), NodeProblem> {
         let (pids, samples_all) = to_sample(&self.longest);
         let mut seen = Vec::new();
         for pid in pids {
@@ -600,12 +619,14 @@ fn scans_in_prim_inet(frame: &Frame, otp: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::tests::{answers, connected, starts};
+    use crate::client::tests::{answers, connected, starts, stop_of};
     use std::io::Read;
 
-    /// The last message to the node, which switches the counting off. The process that holds the
-    /// flag is known or not.
-    fn switches_off(is_known: bool) -> Vec<u8> {
+    type Step = fn(&mut Asking) -> Result<(), NodeProblem>;
+
+    /// The last message to the node, by which this step switches the counting off. The process that
+    /// holds the flag is known or not.
+    fn switches_off(is_known: bool, step: Step) -> Vec<u8> {
         let (client, mut node) = connected();
         let (shared, budget) = (Shared::default(), Budget::new(1 << 20));
         let target = Target::read("web@h", false).unwrap();
@@ -615,9 +636,12 @@ mod tests {
         if is_known {
             starts(&mut node, 2, 8);
         }
-        (3..5).for_each(|question| answers(&mut node, question, 10 + question));
+        answers(&mut node, 3, 13);
         asking.value(view::memory_question()).unwrap();
-        asking.count(false).unwrap();
+        if !is_known {
+            answers(&mut node, 4, 14);
+        }
+        step(&mut asking).unwrap();
         drop(asking);
         let mut sent = Vec::new();
         node.read_to_end(&mut sent).unwrap();
@@ -633,13 +657,21 @@ mod tests {
     #[test]
     fn the_process_that_holds_the_counting_is_released_and_none_is_started_instead() {
         let has = |message: &[u8], word: &[u8]| message.windows(word.len()).any(|at| at == word);
-        let known = switches_off(true);
-        assert!(has(&known, b"send") && has(&known, b"stop"), "{known:?}");
-        let unknown = switches_off(false);
+        let off: Step = |asking| asking.count(false).map(drop);
+        assert_eq!(switches_off(true, off), stop_of(8));
+        let unknown = switches_off(false, off);
         assert!(has(&unknown, b"system_flag") && has(&unknown, b"false"), "{unknown:?}");
-        for message in [known, unknown] {
-            assert!(!has(&message, b"hibernate"), "{message:?}");
-        }
+        assert!(!has(&unknown, b"hibernate"), "{unknown:?}");
+    }
+
+    #[test]
+    fn a_node_that_is_full_does_not_go_on_counting() {
+        let full: Step = |asking| {
+            // So the node is not left alone for long.
+            asking.shared.ends.store(true, Ordering::Relaxed);
+            asking.wait_while_full("system_limit".to_owned())
+        };
+        assert_eq!(switches_off(true, full), stop_of(8));
     }
 
     #[test]
@@ -668,25 +700,35 @@ mod tests {
     }
 
     #[test]
+    fn a_node_that_had_proved_the_cookie_may_end_in_one_handshake() {
+        let mut has_proved = true;
+        assert!(!ended_once(&NodeProblem::NotThere, &mut has_proved) && has_proved);
+        assert!(ended_once(&NodeProblem::Ended, &mut has_proved) && !has_proved);
+        assert!(!ended_once(&NodeProblem::Ended, &mut has_proved) && !has_proved);
+    }
+
+    #[test]
     fn who_refuses_us_or_is_another_is_not_asked_again() {
         let text = || "text".to_owned();
-        let foreign = Problem::ForeignPort { port_user: 1, cookie_user: 0 };
+        let foreign = NodeProblem::ForeignPort { port_user: 1, cookie_user: 0 };
         for is_known in [false, true] {
             for last in [
-                Problem::WrongCookie,
-                Problem::OtherName(text()),
+                NodeProblem::WrongCookie,
+                NodeProblem::OtherName(text()),
                 foreign.clone(),
-                Problem::Elsewhere(text()),
-                Problem::Tls,
-                Problem::Release(text()),
+                NodeProblem::Elsewhere(text()),
+                NodeProblem::Tls,
+                NodeProblem::Release(text()),
             ] {
                 assert_eq!(again(&last, is_known), None, "{last:?}");
             }
-            for next in [Problem::Connect(text()), Problem::NotThere, Problem::Silent(1)] {
+            let nexts =
+                [NodeProblem::Connect(text()), NodeProblem::NotThere, NodeProblem::Silent(1)];
+            for next in nexts {
                 assert_eq!(again(&next, is_known), Some(AGAIN), "{next:?}");
             }
         }
-        for ended in [Problem::Ended, Problem::Memory(1), Problem::Nonsense(text())] {
+        for ended in [NodeProblem::Ended, NodeProblem::Memory(1), NodeProblem::Nonsense(text())] {
             assert_eq!(again(&ended, false), None, "{ended:?}");
             assert!(again(&ended, true).is_some(), "{ended:?}");
         }

@@ -7,7 +7,7 @@
 
 use crate::cookie::Cookie;
 use crate::sockets::{self, Socket};
-use model::live::Problem;
+use model::live::NodeProblem;
 use os::time;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// The first pause before the table is read again, and the longest pause.
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// The user whom some kernels report as the owner of a connection that was not accepted yet.
+const ROOT: u32 = 0;
 
 /// How often a connection is looked for that is not in the table. Others come and go while the
 /// table is read, and one that stays may be missed.
@@ -49,8 +52,8 @@ pub fn verify(
     is_here: bool,
     cookie: &Cookie,
     until: Instant,
-) -> Result<(), Problem> {
-    let failed = |error: std::io::Error| Problem::Connect(error.to_string());
+) -> Result<(), NodeProblem> {
+    let failed = |error: std::io::Error| NodeProblem::Connect(error.to_string());
     let own = stream.local_addr().map_err(failed)?;
     let peer = stream.peer_addr().map_err(failed)?;
     let mut other_end = OtherEnd { stream, own, peer };
@@ -59,7 +62,7 @@ pub fn verify(
 
 /// What is known of the other end of a connection.
 trait Seen {
-    fn socket(&mut self) -> Result<Option<Socket>, Problem>;
+    fn socket(&mut self) -> Result<Option<Socket>, NodeProblem>;
     fn is_closed(&mut self) -> bool;
 }
 
@@ -70,9 +73,9 @@ struct OtherEnd<'a> {
 }
 
 impl Seen for OtherEnd<'_> {
-    fn socket(&mut self) -> Result<Option<Socket>, Problem> {
+    fn socket(&mut self) -> Result<Option<Socket>, NodeProblem> {
         let found = sockets::find(Path::new(sockets::NET), self.peer, self.own);
-        found.map_err(|error| Problem::UnknownOwner(error.to_string()))
+        found.map_err(|error| NodeProblem::UnknownOwner(error.to_string()))
     }
 
     fn is_closed(&mut self) -> bool {
@@ -91,20 +94,21 @@ fn judge(
     is_here: bool,
     cookie: &Cookie,
     until: Instant,
-) -> Result<(), Problem> {
+) -> Result<(), NodeProblem> {
     let began = Instant::now();
     let (mut before, mut missed, mut pause) = (None, 0, PAUSE);
+    let check = |uid: u32| match cookie.is_for(uid) {
+        true => Ok(()),
+        false => Err(NodeProblem::ForeignPort { port_user: uid, cookie_user: cookie.owner() }),
+    };
     loop {
         match other_end.socket()? {
             Some(Socket { is_open: false, .. }) => return Err(closed()),
-            Some(Socket { uid, .. }) if !cookie.is_for(uid) => {
-                let cookie_user = cookie.owner();
-                return Err(Problem::ForeignPort { port_user: uid, cookie_user });
-            }
-            // Until a connection is accepted, some kernels report root as its owner. User and
+            Some(Socket { uid, .. }) if uid != ROOT && !cookie.is_for(uid) => return check(uid),
+            // Until a connection is accepted, root may be reported in place of its owner. User and
             // inode are not read at one moment, so only a second look that shows the same user
             // and inode counts.
-            Some(socket) if socket.inode > 0 && before == Some(socket) => return Ok(()),
+            Some(socket) if socket.inode > 0 && before == Some(socket) => return check(socket.uid),
             Some(socket) if socket.inode > 0 => before = Some(socket),
             Some(_) if Instant::now() >= until => return Err(silent(began)),
             Some(_) => wait(&mut pause),
@@ -123,17 +127,17 @@ fn wait(pause: &mut Duration) {
     *pause = (*pause * 2).min(LONGEST_PAUSE);
 }
 
-fn closed() -> Problem {
-    Problem::Refused("it closes the connection at once; it may accept only TLS".to_owned())
+fn closed() -> NodeProblem {
+    NodeProblem::Refused("it closes the connection at once; it may accept only TLS".to_owned())
 }
 
-fn hidden() -> Problem {
+fn hidden() -> NodeProblem {
     let why = "no visible process has the other end of the connection; it may be in a container";
-    Problem::UnknownOwner(why.to_owned())
+    NodeProblem::UnknownOwner(why.to_owned())
 }
 
-fn silent(since: Instant) -> Problem {
-    Problem::Silent(time::whole_ms(since.elapsed()))
+fn silent(since: Instant) -> NodeProblem {
+    NodeProblem::Silent(time::whole_ms(since.elapsed()))
 }
 
 #[cfg(test)]
@@ -145,7 +149,7 @@ mod tests {
     struct Looks(Vec<Option<Socket>>, bool);
 
     impl Seen for Looks {
-        fn socket(&mut self) -> Result<Option<Socket>, Problem> {
+        fn socket(&mut self) -> Result<Option<Socket>, NodeProblem> {
             let next = self.0[0];
             if self.0.len() > 1 {
                 self.0.remove(0);
@@ -164,7 +168,7 @@ mod tests {
         Some(Socket { is_open: true, uid, inode })
     }
 
-    fn judged(looks: &[Option<Socket>], is_here: bool) -> Result<(), Problem> {
+    fn judged(looks: &[Option<Socket>], is_here: bool) -> Result<(), NodeProblem> {
         judged_within(Duration::from_mins(1), looks, is_here)
     }
 
@@ -172,24 +176,28 @@ mod tests {
         time: Duration,
         looks: &[Option<Socket>],
         is_here: bool,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), NodeProblem> {
         let until = Instant::now() + time;
         judge(&mut Looks(looks.to_vec(), false), is_here, &Cookie::of("GEHEIM", 1_000), until)
     }
 
     #[test]
-    fn root_and_the_owner_of_the_cookie_get_a_proof_once_they_have_accepted() {
-        for uid in [0, 1_000] {
-            assert_eq!(judged(&[seen(uid, 0), seen(0, 0), seen(uid, 7)], true), Ok(()));
+    fn the_owner_of_the_cookie_gets_a_proof_once_it_has_accepted() {
+        for early in [&[seen(1_000, 0), seen(0, 0)][..], &[seen(0, 0), seen(0, 7)], &[]] {
+            let looks = [early, &[seen(1_000, 7)]].concat();
+            assert_eq!(judged(&looks, true), Ok(()), "{looks:?}");
         }
+        let until = Instant::now() + Duration::from_mins(1);
+        let mut of_root = Looks(vec![seen(0, 0), seen(0, 7)], false);
+        assert_eq!(judge(&mut of_root, true, &Cookie::of("GEHEIM", 0), until), Ok(()));
         let short = Duration::from_millis(50);
         let silent = judged_within(short, &[seen(0, 0)], true);
-        assert!(matches!(silent, Err(Problem::Silent(_))));
+        assert!(matches!(silent, Err(NodeProblem::Silent(_))));
     }
 
     #[test]
     fn nobody_else_gets_one_however_it_looks_for_a_moment() {
-        let foreign = Err(Problem::ForeignPort { port_user: EVE, cookie_user: 1_000 });
+        let foreign = Err(NodeProblem::ForeignPort { port_user: EVE, cookie_user: 1_000 });
         // Older kernels report root until it is accepted, and user and inode are read one by one.
         for looks in [
             &[seen(EVE, 7)][..],
@@ -201,17 +209,20 @@ mod tests {
             assert_eq!(judged(looks, true), foreign, "{looks:?}");
             assert_eq!(judged(looks, false), foreign, "{looks:?}");
         }
+        // A program of root that passes connections on.
+        let foreign = Err(NodeProblem::ForeignPort { port_user: 0, cookie_user: 1_000 });
+        assert_eq!(judged(&[seen(0, 0), seen(0, 7)], true), foreign);
     }
 
     #[test]
     fn an_owner_that_cannot_be_seen_is_nobody_unless_it_is_on_another_machine() {
-        assert!(matches!(judged(&[None], true), Err(Problem::UnknownOwner(_))));
+        assert!(matches!(judged(&[None], true), Err(NodeProblem::UnknownOwner(_))));
         assert_eq!(judged(&[None], false), Ok(()));
         let closed = Some(Socket { is_open: false, uid: 0, inode: 0 });
-        assert!(matches!(judged(&[seen(0, 0), closed], true), Err(Problem::Refused(_))));
+        assert!(matches!(judged(&[seen(0, 0), closed], true), Err(NodeProblem::Refused(_))));
         let (cookie, until) = (Cookie::of("GEHEIM", 0), Instant::now());
         let gone = judge(&mut Looks(vec![None], true), true, &cookie, until);
-        assert!(matches!(gone, Err(Problem::Refused(_))));
+        assert!(matches!(gone, Err(NodeProblem::Refused(_))));
     }
 
     #[test]
@@ -221,11 +232,12 @@ mod tests {
         let us = rustix::process::geteuid().as_raw();
         let until = || Instant::now() + Duration::from_millis(200);
         let verify = |until| verify(&near, true, &Cookie::of("GEHEIM", us), until);
-        assert!(matches!(verify(until()), Err(Problem::Silent(_))), "it was not accepted");
+        assert!(matches!(verify(until()), Err(NodeProblem::Silent(_))), "it was not accepted");
         let far = listener.accept().unwrap();
         assert_eq!(verify(until()), Ok(()));
         drop(far);
-        assert!(matches!(verify(until()), Err(Problem::Refused(_))));
+        let problem = testing::once_released(|| verify(until()).err());
+        assert!(matches!(problem, NodeProblem::Refused(_)), "{problem:?}");
         for here in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "0.0.0.0"] {
             assert!(is_here(here.parse().unwrap()), "{here}");
         }

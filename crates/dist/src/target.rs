@@ -5,7 +5,7 @@ use crate::error::DistError;
 use crate::name::NodeName;
 use crate::peer;
 use crate::timed::Timed;
-use model::live::Problem;
+use model::live::NodeProblem;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc;
@@ -75,12 +75,16 @@ impl Target {
     /// # Errors
     /// If epmd does not know the node, nobody answers there, or the port belongs to somebody
     /// else.
-    pub(crate) fn connect(&self, cookie: &Cookie, within: Duration) -> Result<TcpStream, Problem> {
+    pub(crate) fn connect(
+        &self,
+        cookie: &Cookie,
+        within: Duration,
+    ) -> Result<TcpStream, NodeProblem> {
         let port = match self.port {
             Some(port) => port,
             None => self.ask_epmd(epmd_port(), within)?,
         };
-        let error = |error: io::Error| Problem::Connect(error.to_string());
+        let error = |error: io::Error| NodeProblem::Connect(error.to_string());
         let (stream, is_here) = self.stream(port, within)?.map_err(error)?;
         stream.set_nodelay(true).map_err(error)?;
         peer::verify(&stream, is_here, cookie, Instant::now() + within)?;
@@ -88,11 +92,11 @@ impl Target {
     }
 
     /// Asks epmd for the port. Any user of the host may have registered the name.
-    fn ask_epmd(&self, port: u16, within: Duration) -> Result<u16, Problem> {
-        let no_epmd = |error: io::Error| Problem::NoEpmd(error.to_string());
+    fn ask_epmd(&self, port: u16, within: Duration) -> Result<u16, NodeProblem> {
+        let no_epmd = |error: io::Error| NodeProblem::NoEpmd(error.to_string());
         let (stream, _) = self.stream(port, within)?.map_err(no_epmd)?;
         let timed = Timed::new(&stream, Instant::now() + within, MOST_OF_EPMD);
-        registered(timed, self.name.name()).map_err(no_epmd)?.ok_or(Problem::NotThere)
+        registered(timed, self.name.name()).map_err(no_epmd)?.ok_or(NodeProblem::NotThere)
     }
 
     /// A connection to the first address of the host that accepts one, and whether that address
@@ -101,13 +105,13 @@ impl Target {
         &self,
         port: u16,
         within: Duration,
-    ) -> Result<io::Result<(TcpStream, bool)>, Problem> {
-        let unknown = |error: io::Error| Problem::Host(error.to_string());
-        let mut last = Err(Problem::Host("no address".to_owned()));
+    ) -> Result<io::Result<(TcpStream, bool)>, NodeProblem> {
+        let unknown = |error: io::Error| NodeProblem::Host(error.to_string());
+        let mut last = Err(NodeProblem::Host("no address".to_owned()));
         for address in addresses(self.name.host(), port).map_err(unknown)? {
             let is_here = peer::is_here(address.ip());
             if !is_here && !self.anywhere {
-                last = last.map_err(|_| Problem::Elsewhere(address.ip().to_string()));
+                last = last.map_err(|_| NodeProblem::Elsewhere(address.ip().to_string()));
                 continue;
             }
             match TcpStream::connect_timeout(&address, within) {
@@ -210,16 +214,16 @@ mod tests {
         let there = read("web@192.0.2.1:9", false);
         assert_eq!(there.elsewhere(within), Some([192, 0, 2, 1].into()));
         let refused = there.connect(&Cookie::of("GEHEIM", 0), within).unwrap_err();
-        assert_eq!(refused, Problem::Elsewhere("192.0.2.1".to_owned()));
+        assert_eq!(refused, NodeProblem::Elsewhere("192.0.2.1".to_owned()));
         let by_epmd = read("web@192.0.2.1", false).connect(&Cookie::of("GEHEIM", 0), within);
-        assert_eq!(by_epmd.unwrap_err(), Problem::Elsewhere("192.0.2.1".to_owned()));
+        assert_eq!(by_epmd.unwrap_err(), NodeProblem::Elsewhere("192.0.2.1".to_owned()));
         assert_eq!(read("web@192.0.2.1", true).elsewhere(within), None);
         assert_eq!(read("web@127.0.0.1", false).elsewhere(within), None);
     }
 
     /// The result of asking an epmd that sends this answer again and again, byte by byte with
     /// this pause.
-    fn epmd(answer: Vec<u8>, pause: Duration, within: Duration) -> Result<u16, Problem> {
+    fn epmd(answer: Vec<u8>, pause: Duration, within: Duration) -> Result<u16, NodeProblem> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         std::thread::spawn(move || {
@@ -245,7 +249,7 @@ mod tests {
         let entry = [119, 0, 0x9C, 0x40, 77, 0, 0, 6, 0, 6];
         let answer = |behind: &[u8]| [&entry[..], behind].concat();
         assert_eq!(epmd(answer(&[0, 3, b'w', b'e', b'b', 0, 0]), quick, long), Ok(40_000));
-        assert_eq!(epmd(vec![119, 1], quick, long), Err(Problem::NotThere));
+        assert_eq!(epmd(vec![119, 1], quick, long), Err(NodeProblem::NotThere));
         for (wrong, pause, within) in [
             (Vec::new(), quick, short),
             (answer(&[255, 255]), quick, long),
@@ -254,7 +258,7 @@ mod tests {
             (vec![0], quick, long),
         ] {
             let error = epmd(wrong.clone(), pause, within).unwrap_err();
-            assert!(matches!(error, Problem::NoEpmd(_)), "{wrong:?}: {error:?}");
+            assert!(matches!(error, NodeProblem::NoEpmd(_)), "{wrong:?}: {error:?}");
         }
     }
 }

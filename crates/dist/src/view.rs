@@ -77,8 +77,11 @@ pub struct Mailbox {
     pub off_heap: bool,
     /// Reductions since it was started.
     pub reductions: u64,
-    /// Whether it waits for a message; otherwise it runs, or is ready to run.
+    /// Whether it waits for a message.
     pub waits: bool,
+    /// Whether it is suspended: it sends to a socket or a node whose queue is full, or another
+    /// process suspended it. If it neither waits nor is suspended, it runs, or is ready to run.
+    pub is_suspended: bool,
     /// The functions on its stack, innermost first.
     pub stack: Vec<Frame>,
     /// Whether the innermost function may scan the mailbox, according to its compiled file; None if
@@ -259,6 +262,7 @@ pub fn mailbox(pid: &Pid, answer: &Term) -> Option<Mailbox> {
         off_heap: word("message_queue_data") == Some("off_heap"),
         reductions: number("reductions").unwrap_or(0),
         waits: word("status") == Some("waiting"),
+        is_suspended: word("status") == Some("suspended"),
         stack: stack.unwrap_or_default(),
         may_scan: None,
     })
@@ -278,4 +282,23 @@ fn frame(term: &Term) -> term::Read<Frame> {
         function: name(term::as_atom(function)?),
         arity: u32::try_from(term::as_u64(arity)?).unwrap_or(u32::MAX),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use beam::term::{int, tuple};
+
+    #[test]
+    fn a_process_that_a_full_connection_suspends_neither_waits_nor_runs() {
+        let read = |status: &str| {
+            let of = |key: &str, value: Term| tuple(vec![atom(key), value]);
+            let infos = vec![of("message_queue_len", int(6_000)), of("status", atom(status))];
+            let one = mailbox(&Pid::new("web@h", 90, 0, 7), &list(infos)).unwrap();
+            (one.waits, one.is_suspended)
+        };
+        assert_eq!(read("waiting"), (true, false));
+        assert_eq!(read("suspended"), (false, true));
+        assert_eq!([read("running"), read("runnable")], [(false, false); 2]);
+    }
 }

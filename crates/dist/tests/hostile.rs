@@ -7,7 +7,7 @@ use erl_dist::handshake::{HandshakeStatus, ServerSideHandshake};
 use erl_dist::node::LocalNode;
 use futures::executor::block_on;
 use futures::io::AllowStdIo;
-use model::live::Problem;
+use model::live::NodeProblem;
 use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -72,7 +72,7 @@ impl Fake {
     }
 
     /// Asks it until it turns out that it cannot be asked.
-    fn problem(&self) -> Problem {
+    fn problem(&self) -> NodeProblem {
         let watcher = self.watcher();
         let until = Instant::now() + PATIENCE;
         loop {
@@ -173,7 +173,7 @@ fn an_answer_of_small_maps_takes_no_gigabyte() {
         answer_with(stream, &[116, 0, 0, 0, 1, 97, 1, 97, 1], 2_166_000);
     });
     let before = most_memory();
-    let Problem::Nonsense(why) = fake.problem() else { panic!("it was taken") };
+    let NodeProblem::Nonsense(why) = fake.problem() else { panic!("it was taken") };
     assert!(why.contains("more than 64 MiB of memory"), "{why}");
     assert!(most_memory() < before + 128, "{} MiB after {before} MiB", most_memory());
 }
@@ -184,14 +184,14 @@ fn a_message_that_is_too_long_is_said_so() {
         answer_with(stream, &[106], 60_000_000);
     });
     let wanted = "a message of 57 MiB; the limit is 48 MiB";
-    assert_eq!(fake.problem(), Problem::Nonsense(wanted.to_owned()));
+    assert_eq!(fake.problem(), NodeProblem::Nonsense(wanted.to_owned()));
 }
 
 #[test]
 fn a_node_that_would_take_the_memory_of_all_fails_with_one_line() {
     let fake = Fake::start("web@127.0.0.1", |stream| answer_with(stream, &[97, 1], 3_000_000));
     let fake = Fake { budget: Budget::new(4 << 20), ..fake };
-    assert_eq!(fake.problem(), Problem::Memory(4));
+    assert_eq!(fake.problem(), NodeProblem::Memory(4));
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn a_node_without_room_for_a_process_keeps_its_connection() {
             }
         }
     });
-    assert_eq!(fake.problem(), Problem::NoProcess("system_limit".to_owned()));
+    assert_eq!(fake.problem(), NodeProblem::NoProcess("system_limit".to_owned()));
     assert_eq!(fake.greeted.load(Ordering::Relaxed), 1);
 }
 
@@ -235,13 +235,13 @@ fn a_node_without_room_for_a_process_keeps_its_connection() {
 fn signs_of_life_without_end_are_nonsense() {
     let fake =
         Fake::start("web@127.0.0.1", |mut stream| while stream.write_all(&[0; 4_000]).is_ok() {});
-    let Problem::Nonsense(why) = fake.problem() else { panic!("it was taken") };
+    let NodeProblem::Nonsense(why) = fake.problem() else { panic!("it was taken") };
     assert!(why.contains("messages, but no answer"), "{why}");
 }
 
 #[test]
 fn a_node_of_another_name_gets_no_proof_though_it_knows_the_cookie() {
     let fake = Fake::start("eve@127.0.0.1", |_| panic!("it was greeted"));
-    assert_eq!(fake.problem(), Problem::OtherName("eve@127.0.0.1".to_owned()));
+    assert_eq!(fake.problem(), NodeProblem::OtherName("eve@127.0.0.1".to_owned()));
     assert_eq!(fake.greeted.load(Ordering::Relaxed), 1);
 }

@@ -26,13 +26,13 @@ mod size;
 pub mod versions;
 
 pub use accel::{Accel, Choice, Clock};
-pub use catalogue::{Catalogue, Entry, Expectation, catalogue, clock_of};
+pub use catalogue::clock_of;
 pub use debian::Cache;
 pub use ending::Ending;
 pub use error::{ErrorKind, GuestError};
 pub use guest::{Event, Guest, Limits, Outcome, ROOT_TAG, Setup};
 pub use job::{Hello, Job, events, inside};
-pub use kernel::{Kernel, Search, find as find_kernel};
+pub use kernel::{Kernel, Search, checksum as kernel_checksum, find as find_kernel};
 pub use kvm::choose as choose_accel;
 pub use libraries::arch_of;
 pub use qemu::Qemu;

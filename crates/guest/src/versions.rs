@@ -26,13 +26,13 @@ pub enum Of {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Versions {
-    /// The expected results of ranges of versions.
+    /// The expected results of versions.
     pub expect: Vec<Expected>,
     /// The known changes between versions.
     pub change: Vec<Changed>,
 }
 
-/// The expected verdict of a range of versions.
+/// The expected verdict of a range of versions, or of one version.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
@@ -43,6 +43,10 @@ pub struct Expected {
     pub parameters: BTreeMap<String, String>,
     /// The software of the versions.
     pub of: Of,
+    /// The name of the only version that is meant, as `--kernels` or `--otps` takes it, in place of
+    /// a range: a kernel may be patched.
+    #[serde(default)]
+    pub name: Option<String>,
     /// The first version. If None, all older versions too.
     #[serde(default)]
     pub from: Option<String>,
@@ -100,24 +104,37 @@ impl Expected {
     }
 }
 
+/// Whether a release names a build between two releases: after a commit (`7.1.0-08123-gabcdef0`,
+/// `7.1.0+`) or of linux-next (`7.1.0-rc7-next-20270301`). It has changes of the next release too.
+pub fn is_between_releases(release: &str) -> bool {
+    let is_commit = |word: &str| {
+        let hash = word.strip_prefix('g').unwrap_or_default();
+        (6..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    release.ends_with('+') || release.split('-').any(|word| word == "next" || is_commit(word))
+}
+
 impl Versions {
-    /// The expected verdict of a release in a scenario: the entry whose parameters hold. If there
-    /// are several, the most specific one.
+    /// The expected verdict of a version, with this name and release, in a scenario: the entry
+    /// whose parameters hold. If there are several: one for this name, then the most specific one.
     pub fn expected(
         &self,
         of: Of,
-        release: &str,
+        (name, release): (&str, &str),
         scenario: &str,
         hold: impl Fn(&BTreeMap<String, String>) -> bool,
     ) -> Option<&Expected> {
+        let is_between = is_between_releases(release);
         let release = version(release);
-        let fits = |one: &&Expected| {
-            one.of == of
-                && one.scenario == scenario
-                && one.covers(&release)
-                && hold(&one.parameters)
+        let is_of = |one: &Expected| match &one.name {
+            Some(own) => own == name,
+            None => !is_between && one.covers(&release),
         };
-        self.expect.iter().filter(fits).max_by_key(|one| one.parameters.len())
+        let fits = |one: &&Expected| {
+            one.of == of && one.scenario == scenario && is_of(one) && hold(&one.parameters)
+        };
+        let rank = |one: &&Expected| (one.name.is_some(), one.parameters.len());
+        self.expect.iter().filter(fits).max_by_key(rank)
     }
 
     /// The changes that matter in a scenario: the entries whose parameters hold.
@@ -191,6 +208,8 @@ mod tests {
         for one in &versions.expect {
             assert!(["affected", "not-affected"].contains(&one.verdict.as_str()), "{one:?}");
             assert!(!one.source.is_empty() && (one.measured || one.commit.is_some()), "{one:?}");
+            let has_range = one.from.is_some() || one.to.is_some();
+            assert!(one.name.is_none() || !has_range, "{one:?}");
         }
         for one in &versions.change {
             assert!(!version(&one.since).is_empty() && !one.source.is_empty(), "{one:?}");
@@ -203,11 +222,43 @@ mod tests {
         let text = "change = []\n[[expect]]\nscenario = \"s\"\nof = \"kernel\"\nfrom = \"6.12\"\n\
                     to = \"6.17\"\nverdict = \"affected\"\nsource = \"x\"\nmeasured = true\n";
         let versions = parse(text).unwrap();
-        let covers = |release| versions.expected(Of::Kernel, release, "s", any).is_some();
+        let expected =
+            |of, release, scenario| versions.expected(of, ("n", release), scenario, any).is_some();
+        let covers = |release| expected(Of::Kernel, release, "s");
         assert!(covers("6.12.1+deb12-cloud-amd64") && covers("6.17.13") && covers("6.16"));
         assert!(!covers("6.11") && !covers("6.18") && !covers("7.0") && !covers("sid"));
-        assert!(versions.expected(Of::Otp, "6.16", "s", any).is_none());
-        assert!(versions.expected(Of::Kernel, "6.16", "t", any).is_none());
+        for between in ["6.16.0-08123-gabcdef", "6.17.0-rc7-next-20260901", "6.12.0+"] {
+            assert!(!covers(between), "{between} has changes of the next release");
+        }
+        assert!(covers("6.17.0-rc3") && covers("6.16.3-generic"));
+        assert!(!expected(Of::Otp, "6.16", "s") && !expected(Of::Kernel, "6.16", "t"));
+    }
+
+    #[test]
+    fn a_name_counts_most_then_the_most_parameters() {
+        let entry = |more: &str, source: &str| {
+            format!(
+                "[[expect]]\nscenario = \"s\"\nof = \"kernel\"\n{more}\n\
+                 verdict = \"affected\"\nsource = \"{source}\"\nmeasured = true\n"
+            )
+        };
+        let text = [
+            "change = []\n".to_owned(),
+            entry("name = \"built:k\"", "its name"),
+            entry("parameters = { p = \"maps\" }", "with maps"),
+            entry("", "all"),
+        ];
+        let versions = parse(&text.concat()).unwrap();
+        let source = |version, value: &str| {
+            let hold = |wanted: &BTreeMap<String, String>| wanted.values().all(|own| own == value);
+            let found = versions.expected(Of::Kernel, version, "s", hold);
+            found.map(|one| one.source.clone())
+        };
+        assert_eq!(source(("built:k", "6.12.1"), "maps").as_deref(), Some("its name"));
+        assert_eq!(source(("built:k", "next"), "maps").as_deref(), Some("its name"));
+        assert_eq!(source(("debian:6.12", "6.12.1"), "maps").as_deref(), Some("with maps"));
+        assert_eq!(source(("debian:6.12", "6.12.1"), "smaps").as_deref(), Some("all"));
+        assert_eq!(source(("debian:6.12", "next"), "smaps"), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use os::arch::Arch;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tailback_guest::frame::{FrameKind, encode, pack};
 use tailback_guest::{
@@ -228,15 +229,24 @@ fn a_guest_that_is_not_wanted_any_more_tells_what_it_has() {
 
 #[test]
 fn a_flood_on_the_console_delays_no_limit() {
-    let fixture = Fixture::new();
-    let limits = Limits { boot: Duration::from_secs(1), ..patient() };
-    let mut guest = fixture.start("yes flood >&\"$console\"", limits);
-    let outcome = guest.next(&|| false).unwrap();
-    assert!(matches!(
-        outcome,
-        Event::End(Outcome::Failed { ending: Ending::BootFailure { .. }, .. })
-    ));
-    assert!(guest.console(1000).len() <= 201);
+    let (sender, ended) = mpsc::channel();
+    // In another thread: if the flood were read without an end, no interruption would be noticed.
+    let thread = std::thread::spawn(move || {
+        let fixture = Fixture::new();
+        let limits = Limits { boot: Duration::from_secs(1), ..patient() };
+        let mut guest = fixture.start("yes flood >&\"$console\"", limits);
+        let event = guest.next(&|| false).unwrap();
+        sender.send((event, guest.console(1000).len())).unwrap();
+    });
+    let (event, lines) = ended.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+        panic!("the guest did not end by its limit of a second within {PATIENCE:?}: {error}")
+    });
+    thread.join().unwrap();
+    assert!(
+        matches!(event, Event::End(Outcome::Failed { ending: Ending::BootFailure { .. }, .. })),
+        "{event:?}"
+    );
+    assert!(lines <= 201, "{lines}");
 }
 
 #[test]

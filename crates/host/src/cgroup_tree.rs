@@ -6,9 +6,6 @@ use procfs_core::process::MountInfo;
 use procfs_core::{FromBufRead, ProcessCGroup, ProcessCGroups};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a mount table that are read: a busy container host has several megabytes.
-const MOUNTS_LIMIT: u64 = 16 << 20;
-
 /// A mount of a hierarchy, or of a part of one.
 #[derive(Debug, Clone)]
 struct Mount {
@@ -41,10 +38,10 @@ impl GroupTree {
     /// Reads the mount table and the groups of this process; lines that cannot be parsed are
     /// skipped.
     pub(crate) fn read(roots: &Roots) -> Self {
-        let mounts = roots::read_text_up_to(&roots.proc.join("self/mountinfo"), MOUNTS_LIMIT);
+        let mounts = roots.mounts();
         let own = roots::read_text(&roots.proc.join("self/cgroup"));
         GroupTree {
-            mounts: mounts.unwrap_or_default().lines().filter_map(Mount::from_line).collect(),
+            mounts: mounts.lines().filter_map(Mount::from_line).collect(),
             own: own.unwrap_or_default().lines().filter_map(own_group).collect(),
         }
     }

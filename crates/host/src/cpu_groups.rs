@@ -115,6 +115,15 @@ impl CpuGroups {
         &self.hierarchy.point
     }
 
+    /// The file that lists the CPUs of isolated partitions (cpuset). Newer kernels have it, in the
+    /// top group of the machine. None with v1.
+    pub fn isolated_cpus(&self) -> Option<PathBuf> {
+        match self.hierarchy.interface {
+            Interface::V1 => None,
+            Interface::V2 => Some(self.hierarchy.point.join("cpuset.cpus.isolated")),
+        }
+    }
+
     /// The quota of a group; None without a quota, or if it cannot be read.
     pub fn limit(&self, group: &str) -> Option<Limit> {
         Limit::read(&self.folder(group)?, self.hierarchy.interface)

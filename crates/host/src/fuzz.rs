@@ -10,7 +10,8 @@ pub fn group(text: &str) {
 
 /// Parses a text as the name of a group of tailback's, and as `/proc/PID/stat`.
 pub fn owner(text: &str) {
-    let _ = (owner::Owner::parse(text), owner::parse_stat(text));
+    let stat = os::stat::Stat::parse(text.as_bytes());
+    let _ = (owner::Owner::parse(text), stat.map(|stat| stat.started()));
 }
 
 /// Parses bytes as the journal of a process, and sorts its entries by kind; nothing is undone.

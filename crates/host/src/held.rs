@@ -3,7 +3,7 @@
 
 use crate::private;
 use os::folders::mount_of;
-use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
+use rustix::fs::{CWD, Mode, OFlags, fstatfs, getxattr_query, openat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -59,7 +59,9 @@ pub(crate) fn own_folder(parts: &[&OsStr]) -> io::Result<OwnedFd> {
 
 fn check(folder: &OwnedFd) -> io::Result<()> {
     let metadata = File::from(folder.try_clone()?).metadata()?;
-    match private::objection(&metadata, false) {
+    // The list of a descriptor without access can only be read by a path.
+    let list = || getxattr_query(path_of(folder), private::ACCESS_LIST);
+    match private::objection(&metadata, false, list) {
         Some(why) => {
             let path = std::fs::read_link(path_of(folder)).unwrap_or_default();
             Err(io::Error::other(format!("{}: {why}", path.display())))

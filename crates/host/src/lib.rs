@@ -41,6 +41,7 @@ pub mod kept;
 mod kernel_config;
 pub mod limits;
 pub mod memory_disk;
+mod memory_files;
 pub mod memory_groups;
 mod otps;
 mod owner;

@@ -4,6 +4,7 @@
 use crate::cgroup::MemoryUsage;
 use crate::cgroup_tree::GroupTree;
 use crate::hierarchy::{Hierarchy, Interface, group_in};
+use crate::memory_files::MemoryFiles;
 use crate::roots::{self, Roots};
 use crate::text;
 use model::group::Controller;
@@ -14,9 +15,6 @@ const MOST_BELOW: usize = 64;
 
 /// The limits of a process's own group and of the groups above are read for at most this many.
 const MOST_ABOVE: usize = 64;
-
-/// The limit that v1 shows for a group without a limit: the largest number of pages.
-const NO_LIMIT: u64 = 1 << 62;
 
 /// A group that has a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,13 +90,10 @@ impl MemoryGroups {
     }
 
     fn limit(&self, group: &str) -> Option<MemoryLimit> {
-        let (limit, held) = match self.hierarchy.interface {
-            Interface::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
-            Interface::V2 => ("memory.max", "memory.current"),
-        };
+        let files = MemoryFiles::named_by(self.hierarchy.interface);
         let folder = self.folder(group)?;
-        let limit = text::number_in(&folder.join(limit)).filter(|limit| *limit < NO_LIMIT)?;
-        let held = text::number_in(&folder.join(held))?;
+        let limit = files.limit(&folder)?;
+        let held = files.usage(&folder)?;
         let is_full = held >= limit - limit / 20;
         Some(MemoryLimit { group: group.to_owned(), limit_bytes: limit, is_full })
     }

@@ -1,7 +1,8 @@
 //! The owner of a group or journal. Names contain the process that made the object, so that
 //! objects of a killed run can be distinguished from those in use by another run.
 
-use crate::roots::{self, Roots};
+use crate::roots::{self, FILE_LIMIT, Roots};
+use os::stat::Stat;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use std::path::PathBuf;
@@ -30,8 +31,8 @@ pub(crate) struct Owner {
 impl Owner {
     /// This process; None if its start time cannot be read.
     pub fn this(roots: &Roots) -> Option<Self> {
-        let stat = roots::read_text(&roots.proc.join("self/stat")).ok()?;
-        let (_, started) = parse_stat(&stat)?;
+        let stat = roots::read_bytes(&roots.proc.join("self/stat"), FILE_LIMIT).ok()?;
+        let started = Stat::parse(&stat)?.started()?;
         Some(Owner { pid: std::process::id(), started, namespace: namespace(roots) })
     }
 
@@ -84,9 +85,10 @@ impl Owner {
         if !self.is_near(roots) {
             return false;
         }
-        match roots::read_text(&roots.proc.join(format!("{}/stat", self.pid))) {
-            Ok(stat) => parse_stat(&stat)
-                .is_some_and(|(state, started)| started != self.started || is_dead(state)),
+        match roots::read_bytes(&roots.proc.join(format!("{}/stat", self.pid)), FILE_LIMIT) {
+            Ok(stat) => Stat::parse(&stat).is_some_and(|stat| {
+                stat.is_dead() || stat.started().is_some_and(|started| started != self.started)
+            }),
             // With hidepid, /proc does not show processes of other users.
             Err(_) => !exists(self.pid),
         }
@@ -98,19 +100,6 @@ fn namespace(roots: &Roots) -> Option<u64> {
     let link: PathBuf = std::fs::read_link(roots.proc.join("self/ns/pid")).ok()?;
     let inode = link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()?;
     (inode != FIRST_NAMESPACE).then_some(inode)
-}
-
-/// State and start time in `/proc/PID/stat`. The name before them may contain any characters.
-pub(crate) fn parse_stat(stat: &str) -> Option<(char, u64)> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace();
-    let state = fields.next()?.chars().next()?;
-    Some((state, fields.nth(18)?.parse().ok()?))
-}
-
-/// A zombie counts as ended, though it is not reaped yet.
-fn is_dead(state: char) -> bool {
-    matches!(state, 'Z' | 'X' | 'x')
 }
 
 fn exists(pid: u32) -> bool {
@@ -205,7 +194,7 @@ mod tests {
 
         #[test]
         fn no_text_makes_the_readers_panic(text in "(?s).*", name in "tailback-[0-9a-z-]{0,20}") {
-            let _ = (parse_stat(&text), Owner::parse(&text), Owner::parse(&name));
+            let _ = (Owner::parse(&text), Owner::parse(&name));
         }
     }
 }

@@ -4,13 +4,19 @@
 //! With `sudo -E`, root has the cache folders of the user who called sudo. Anything that this
 //! user or others could have put there is refused.
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, Stat, fgetxattr_query, fstat, lgetxattr_query, openat, statat,
+};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
+
+/// The attribute that holds the access control list of a file or folder.
+pub(crate) const ACCESS_LIST: &str = "system.posix_acl_access";
 
 /// Most links that a path may contain, as in the kernel.
 const MOST_LINKS: u32 = 40;
@@ -103,7 +109,7 @@ fn followed(path: &Path) -> Result<PathBuf> {
     while let Some(name) = left.pop() {
         // This check comes before anything in the folder is used, even if the path leaves the
         // folder again.
-        refuse(&real, objection(&look(&real)?, false))?;
+        refuse(&real, objection_at(&real, &look(&real)?, false))?;
         if name == ".." {
             real.pop();
             continue;
@@ -117,7 +123,7 @@ fn followed(path: &Path) -> Result<PathBuf> {
         refuse(&next, foreign(&metadata))?;
         links += 1;
         if links > MOST_LINKS {
-            return Err(failed("find it")(rustix::io::Errno::LOOP.into()));
+            return Err(failed("find it")(Errno::LOOP.into()));
         }
         let target = next.read_link().map_err(failed("find it"))?;
         if target.is_absolute() {
@@ -141,9 +147,9 @@ fn parts_reversed(path: &Path) -> Vec<OsString> {
 /// As [`check`].
 pub fn tree(real: &Path) -> Result<()> {
     check(real)?;
-    below(real, &|metadata| {
+    below(real, &|path, metadata| {
         let link = metadata.is_symlink().then(|| "a symbolic link".to_owned());
-        link.or_else(|| objection(metadata, true))
+        link.or_else(|| objection_at(path, metadata, true))
     })
 }
 
@@ -154,9 +160,9 @@ pub fn tree(real: &Path) -> Result<()> {
 /// As [`check`].
 pub fn owned(real: &Path) -> Result<()> {
     check(real)?;
-    below(real, &|metadata| match metadata.is_symlink() {
+    below(real, &|path, metadata| match metadata.is_symlink() {
         true => foreign(metadata),
-        false => objection(metadata, true),
+        false => objection_at(path, metadata, true),
     })
 }
 
@@ -173,7 +179,8 @@ pub fn open(path: &Path) -> Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = file.map_err(failed("open it without following links"))?;
     let metadata = file.metadata().map_err(failed("examine it"))?;
-    match is_regular(&metadata).or_else(|| objection(&metadata, true)) {
+    let list = || fgetxattr_query(&file, ACCESS_LIST);
+    match is_regular(&metadata).or_else(|| objection(&metadata, true, list)) {
         Some(why) => Err(PrivateError::Unsafe { path: path.to_owned(), why }),
         None => Ok(file),
     }
@@ -218,13 +225,14 @@ pub fn is_still_in(file: &File, folder: impl AsFd, name: &Path) -> bool {
 /// Whether an open folder belongs to the caller or to root, and nobody else can write to it.
 pub fn is_ours(folder: &OwnedFd) -> bool {
     let metadata = folder.try_clone().and_then(|folder| File::from(folder).metadata());
-    metadata.is_ok_and(|metadata| metadata.is_dir() && objection(&metadata, true).is_none())
+    let list = || fgetxattr_query(folder, ACCESS_LIST);
+    metadata.is_ok_and(|metadata| metadata.is_dir() && objection(&metadata, true, list).is_none())
 }
 
 fn ancestors(real: &Path, is_ours: bool) -> Result<()> {
     for (depth, path) in real.ancestors().enumerate() {
         let innermost = is_ours && depth == 0;
-        refuse(path, objection(&look(path)?, innermost))?;
+        refuse(path, objection_at(path, &look(path)?, innermost))?;
     }
     Ok(())
 }
@@ -235,13 +243,13 @@ fn refuse(path: &Path, objection: Option<String>) -> Result<()> {
 }
 
 /// Refuses a folder if there is an objection to anything below it.
-fn below(folder: &Path, objection: &dyn Fn(&Metadata) -> Option<String>) -> Result<()> {
+fn below(folder: &Path, objection: &dyn Fn(&Path, &Metadata) -> Option<String>) -> Result<()> {
     let failed =
         |source| PrivateError::File { path: folder.to_owned(), what: "examine it", source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let metadata = look(&path)?;
-        refuse(&path, objection(&metadata))?;
+        refuse(&path, objection(&path, &metadata))?;
         if metadata.is_dir() {
             below(&path, objection)?;
         }
@@ -267,25 +275,44 @@ fn foreign(metadata: &Metadata) -> Option<String> {
     (owner != us && owner != 0).then(|| format!("owned by user {owner}, not by user {us}"))
 }
 
-/// The objection to the owner or the mode, if any. `innermost` is set for the file or folder that
-/// must be the caller's own.
-pub(crate) fn objection(metadata: &Metadata, innermost: bool) -> Option<String> {
+/// The objection to what is at this path, which is no link; as [`objection`].
+fn objection_at(path: &Path, metadata: &Metadata, innermost: bool) -> Option<String> {
+    objection(metadata, innermost, || lgetxattr_query(path, ACCESS_LIST))
+}
+
+/// The objection to the owner, the mode or the access control list, if any. `innermost` is set for
+/// the file or folder that must be the caller's own. `list` is the kernel's answer to the request
+/// for the size of [`ACCESS_LIST`].
+pub(crate) fn objection(
+    metadata: &Metadata,
+    innermost: bool,
+    list: impl FnOnce() -> rustix::io::Result<usize>,
+) -> Option<String> {
     let (owner, mode) = (metadata.uid(), metadata.mode());
     if let Some(why) = foreign(metadata) {
         return Some(why);
     }
     // In a folder such as /tmp, others may add files, but cannot remove files of the caller.
     let sticky = metadata.is_dir() && mode & 0o1000 != 0 && !innermost;
+    if sticky || mode & 0o022 == 0 {
+        return None;
+    }
     // A group with only its owner as member, which most systems give each user, is fine.
     let own_group = metadata.gid() == owner && !(innermost && metadata.is_dir());
-    let others = if own_group { 0o002 } else { 0o022 };
-    (mode & others != 0 && !sticky)
-        .then(|| format!("others can write to it (mode {:04o})", mode & 0o7777))
+    if !own_group || mode & 0o002 != 0 {
+        return Some(format!("others can write to it (mode {:04o})", mode & 0o7777));
+    }
+    // If there is a list, the bits of the group are the most that it gives to anybody but the owner
+    // and everybody. Whether it gives that much to somebody is not read.
+    let has_none = matches!(list(), Err(Errno::NODATA | Errno::OPNOTSUPP));
+    let why = "its access control list, which getfacl shows, may let others write to it";
+    (!has_none).then(|| why.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{XattrFlags, setxattr};
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
@@ -331,6 +358,55 @@ mod tests {
         assert!(matches!(folder(&inner), Err(PrivateError::Unsafe { .. })));
         mode(&outer, 0o755);
         folder(&inner).unwrap();
+    }
+
+    /// Gives user 4000 the right to write, by an access control list. Returns whether the file
+    /// system has such lists.
+    fn give(path: &Path) -> bool {
+        let none = u32::MAX;
+        // The owner, user 4000, the group, the most for these two, and everybody else.
+        let entries =
+            [(1_u16, 7_u16, none), (2, 7, 4_000), (4, 5, none), (16, 7, none), (32, 5, none)];
+        let mut list = 2_u32.to_le_bytes().to_vec();
+        for (whose, may, id) in entries {
+            list.extend([whose.to_le_bytes(), may.to_le_bytes()].concat());
+            list.extend(id.to_le_bytes());
+        }
+        match setxattr(path, ACCESS_LIST, &list, XattrFlags::empty()) {
+            Err(Errno::OPNOTSUPP) => false,
+            set => set.map(|()| true).unwrap(),
+        }
+    }
+
+    #[test]
+    fn nobody_writes_by_an_access_control_list_where_the_group_is_the_owners_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = folder(&dir.path().join("a/b")).unwrap();
+        let outer = dir.path().join("a").canonicalize().unwrap();
+        let file = inner.join("file");
+        fs::write(&file, "").unwrap();
+        mode(&file, 0o664);
+        mode(&outer, 0o775);
+        let held = || crate::held::own_folder(&crate::held::parts(&outer).unwrap()).map(drop);
+        if folder(&inner).is_err() {
+            return testing::does_not_apply("this user has no group of its own");
+        }
+        open(&file).unwrap();
+        held().unwrap();
+        if !give(&file) {
+            return testing::does_not_apply("this file system has no access control lists");
+        }
+        let refused = |answer: String| assert!(answer.contains("access control list"), "{answer}");
+        refused(open(&file).unwrap_err().to_string());
+        refused(tree(&inner).unwrap_err().to_string());
+        assert!(give(&outer));
+        refused(folder(&inner).unwrap_err().to_string());
+        refused(held().unwrap_err().to_string());
+        // Then the list gives nobody else the right to write.
+        mode(&outer, 0o755);
+        mode(&file, 0o644);
+        open(&file).unwrap();
+        held().unwrap();
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //! files are reached through the kernel's own links. They are first opened with `O_PATH`, which
 //! does not open the file itself, so that a device or a pipe is never really opened.
 
-use crate::owner::parse_stat;
 use crate::roots::Roots;
+use os::stat::Stat;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, openat, openat2, statat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl ProcessFiles {
     /// Start time of the process, in clock ticks after boot.
     pub fn started(&self) -> Option<u64> {
         let stat = self.read("stat", STAT)?;
-        parse_stat(&String::from_utf8_lossy(&stat)).map(|(_, started)| started)
+        Stat::parse(&stat)?.started()
     }
 
     /// The first `most` bytes of a file in the folder; None if it cannot be read, or is no file.

@@ -2,9 +2,13 @@
 
 use crate::error::HostError;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Most bytes of an ordinary file that are read.
 pub const FILE_LIMIT: u64 = 1 << 20;
+
+/// Most bytes of a mount table that are read: a busy container host has several megabytes.
+const MOUNTS_LIMIT: u64 = 16 << 20;
 
 /// The directories that readers use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub struct Roots {
     pub run: PathBuf,
     /// The root for all other absolute paths.
     top: PathBuf,
+    /// The mount table, if it was read beforehand.
+    mounts: Option<Arc<str>>,
 }
 
 impl Roots {
@@ -45,7 +51,22 @@ impl Roots {
             boot: top.join("boot"),
             run: top.join("run"),
             top,
+            mounts: None,
         }
+    }
+
+    /// The same, with the mount table read now and not again: a read can take half a millisecond.
+    /// Later mounts are not seen. So this is for a caller that asks about all scenarios at once.
+    pub fn with_mounts_read(self) -> Self {
+        Roots { mounts: Some(self.mounts()), ..self }
+    }
+
+    /// The mount table of this process; empty if it cannot be read.
+    pub(crate) fn mounts(&self) -> Arc<str> {
+        self.mounts.clone().unwrap_or_else(|| {
+            let text = read_text_up_to(&self.proc.join("self/mountinfo"), MOUNTS_LIMIT);
+            text.unwrap_or_default().into()
+        })
     }
 
     /// The root for all other absolute paths.

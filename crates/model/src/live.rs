@@ -12,16 +12,16 @@ mod victim;
 mod workload;
 
 pub use finding::{Answer, AnswerState, Finding, NotMeasurable, Opaque, Sleeper, Sure};
-pub use inside::{BusyLink, Inside, Mailbox, Micro, NodeFigures, NodeMemory, Problem};
-pub use node::{Code, CodeTime, Configured, Node, Place, Role, RoleTime};
+pub use inside::{BusyLink, Inside, Mailbox, Micro, NodeFigures, NodeMemory, NodeProblem};
+pub use node::{Code, CodeTime, Configured, Node, Place, RoleTime, ThreadRole};
 pub use program::Program;
 use serde::{Deserialize, Serialize};
 pub use source::{Missing, Source, SourceUse};
 pub use victim::{
     AsleepBehind, Compared, ConfinedPart, GroupPart, LockWaits, MemoryWaits, NeighbourPart, Parts,
-    Victim, VictimThread, Weight, WeightOf, Why,
+    RealTimePolicy, Victim, VictimThread, Weight, WeightOf, Why,
 };
-pub use workload::{Container, Engine, Pod, SystemdUnit, Task, Workload};
+pub use workload::{Container, Engine, NomadTask, Pod, SystemdUnit, Workload};
 
 /// What was observed over one stretch of time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -199,6 +199,7 @@ pub fn describe(status: Option<ExitStatus>) -> String {
 mod tests {
     use super::*;
     use crate::death;
+    use crate::stat::Stat;
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
 
@@ -239,8 +240,8 @@ mod tests {
         assert_eq!(child.end().unwrap().signal(), Some(Signal::KILL.as_raw()));
         // Init may need a moment to reap it.
         let is_gone = || {
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", other.as_raw_pid()));
-            stat.map_or(true, |stat| stat.contains(") Z "))
+            let stat = std::fs::read(format!("/proc/{}/stat", other.as_raw_pid()));
+            Stat::parse(&stat.unwrap_or_default()).is_none_or(|stat| stat.is_dead())
         };
         assert!((0..500).any(|_| is_gone() || {
             std::thread::sleep(Duration::from_millis(10));

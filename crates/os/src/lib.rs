@@ -2,7 +2,8 @@
 //!
 //! - [`arch`]: the architectures that tailback is built for, and their names.
 //! - [`death`]: programs that end when this one does.
-//! - [`child`]: programs that were started, until their end; [`pipe`]: what they write.
+//! - [`child`]: programs that were started, until their end; [`pipe`]: what they write;
+//!   [`stat`]: what /proc tells about any process.
 //! - [`user`]: the user for work that needs no root.
 //! - [`pin`]: the CPUs of a thread; [`cpulist`]: CPU lists in the kernel's format; [`policy`]:
 //!   scheduling policies.
@@ -31,6 +32,7 @@ pub mod quote;
 pub mod random;
 pub mod removal;
 pub mod sandbox;
+pub mod stat;
 pub mod terminal;
 pub mod time;
 pub mod user;

@@ -51,6 +51,32 @@ pub fn is_usual(pid: u32) -> bool {
     of(pid) == Some(libc::SCHED_OTHER)
 }
 
+/// A real-time policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RealTime {
+    /// SCHED_FIFO: a thread keeps its CPU from others of the same priority until it sleeps.
+    Fifo,
+    /// SCHED_RR: threads of the same priority take turns.
+    RoundRobin,
+}
+
+/// The real-time policy of a thread, and its priority, 1 to 99; None if the thread has another
+/// policy or has ended.
+pub fn real_time(thread: u32) -> Option<(RealTime, u32)> {
+    let policy = match of(thread)? {
+        libc::SCHED_FIFO => RealTime::Fifo,
+        libc::SCHED_RR => RealTime::RoundRobin,
+        _ => return None,
+    };
+    let thread = libc::pid_t::try_from(thread).ok()?;
+    let mut parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the call writes the parameters, which live until it returns.
+    checked(unsafe { libc::sched_getparam(thread, &raw mut parameters) }).ok()?;
+    let priority = u32::try_from(parameters.sched_priority).ok()?;
+    // It is 0 if the thread got the usual policy between the two calls.
+    (priority > 0).then_some((policy, priority))
+}
+
 fn of(pid: u32) -> Option<libc::c_int> {
     let pid = libc::pid_t::try_from(pid).ok()?;
     // SAFETY: the call takes a number and touches no memory.
@@ -88,6 +114,31 @@ mod tests {
         assert!(was_idle);
         assert!(is_usual(std::process::id()) && !is_usual(u32::MAX));
         assert!(!is_idle(std::process::id()) && !is_idle(u32::MAX) && !is_idle(2_000_000_000));
+    }
+
+    /// What [`real_time`] reads of a thread with this policy; None if the kernel refuses it.
+    fn read_with(policy: libc::c_int) -> Option<Option<(RealTime, u32)>> {
+        let thread = std::thread::spawn(move || {
+            let parameters = libc::sched_param { sched_priority: 7 };
+            // SAFETY: the call reads the parameters, which live until it returns.
+            checked(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) }).ok()?;
+            let own = rustix::thread::gettid().as_raw_nonzero().get();
+            Some(real_time(own.cast_unsigned()))
+        });
+        thread.join().unwrap()
+    }
+
+    #[test]
+    fn the_two_real_time_policies_are_told_apart() {
+        assert_eq!((real_time(std::process::id()), real_time(u32::MAX)), (None, None));
+        let round_robin = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
+        let all = [(libc::SCHED_FIFO, RealTime::Fifo), (round_robin, RealTime::RoundRobin)];
+        for (policy, name) in all {
+            let Some(read) = read_with(policy) else {
+                return testing::skipped("the kernel refuses real-time policies");
+            };
+            assert_eq!(read, Some((name, 7)));
+        }
     }
 
     #[test]

@@ -79,12 +79,16 @@ const NAMESPACES: &[libc::c_int] = &[
     libc::CLONE_NEWNET,
 ];
 
+/// The families of sockets to connect to others. UNIX sockets are not among them: through one, a
+/// process of root can have systemd start any program.
+const TO_OTHERS: [libc::c_int; 2] = [libc::AF_INET, libc::AF_INET6];
+
 /// Network access that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
     /// No connecting and no listening. Sockets that are open already stay usable.
     None,
-    /// Connecting to others.
+    /// Connecting to others by IPv4 and IPv6.
     Connect,
 }
 
@@ -152,26 +156,60 @@ pub fn restrict(files: Files, network: Network) -> Result<bool, RulesetError> {
 }
 
 /// Makes the kernel refuse system calls that would extend the reach of a process that was taken
-/// over. Applies to all threads of this process.
+/// over, and sockets as [`refuse_sockets`]. Applies to all threads of this process.
 ///
 /// # Errors
 /// If the kernel has no system call filters, or refuses.
-pub fn refuse_calls() -> io::Result<()> {
-    filters()?.iter().try_for_each(|one| apply_filter_all_threads(one).map_err(io::Error::other))
+pub fn refuse_calls(network: Network) -> io::Result<()> {
+    apply(&filters(network)?)
+}
+
+/// Makes the kernel refuse new sockets, except those that this network access needs. Applies to
+/// all threads of this process. [`restrict`] allows UDP, and UNIX sockets that have a path.
+///
+/// # Errors
+/// If the kernel has no system call filters, or refuses.
+pub fn refuse_sockets(network: Network) -> io::Result<()> {
+    apply(&of_this_machine(vec![filter(of_sockets(network)?, libc::EPERM)?]))
+}
+
+fn apply(filters: &[BpfProgram]) -> io::Result<()> {
+    filters.iter().try_for_each(|one| apply_filter_all_threads(one).map_err(io::Error::other))
 }
 
 /// The filters; together they refuse what any of them refuses.
-fn filters() -> io::Result<Vec<BpfProgram>> {
+fn filters(network: Network) -> io::Result<Vec<BpfProgram>> {
     let mut rules: BTreeMap<i64, Vec<_>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_clone, NAMESPACES.iter().map(makes).collect::<io::Result<_>>()?);
+    rules.extend(of_sockets(network)?);
     // The flags of clone3 are in memory, where no filter sees them. Without this call, C libraries
     // start threads by clone.
     let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    let mut all = vec![filter(rules, libc::EPERM)?, filter(clone3, libc::ENOSYS)?];
+    Ok(of_this_machine(vec![filter(rules, libc::EPERM)?, filter(clone3, libc::ENOSYS)?]))
+}
+
+/// The sockets to refuse.
+fn of_sockets(network: Network) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+    let refused = match network {
+        // Without a rule, all.
+        Network::None => Vec::new(),
+        Network::Connect => vec![is_none_of(TO_OTHERS)?],
+    };
+    Ok(BTreeMap::from([
+        (libc::SYS_socket, refused),
+        // A datagram socket of a pair can still be connected to another socket.
+        (libc::SYS_socketpair, Vec::new()),
+        // Makes sockets without these calls from Linux 5.19 on.
+        (libc::SYS_io_uring_setup, Vec::new()),
+    ]))
+}
+
+/// Adds what this architecture needs to filters.
+fn of_this_machine(mut filters: Vec<BpfProgram>) -> Vec<BpfProgram> {
     if cfg!(target_arch = "x86_64") {
-        all.push(no_x32());
+        filters.push(no_x32());
     }
-    Ok(all)
+    filters
 }
 
 /// Answers that calls of the x32 ABI do not exist. They have the same architecture as others, but
@@ -200,6 +238,16 @@ fn makes(flag: &libc::c_int) -> io::Result<SeccompRule> {
     SeccompCondition::new(0, SeccompCmpArgLen::Dword, is_set, flag)
         .and_then(|condition| SeccompRule::new(vec![condition]))
         .map_err(io::Error::other)
+}
+
+/// Applies to a `socket` of none of these families. The kernel reads 32 bits of the family.
+fn is_none_of(families: [libc::c_int; 2]) -> io::Result<SeccompRule> {
+    let is_other = |family: libc::c_int| {
+        let family = u64::from(family.cast_unsigned());
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)
+    };
+    let conditions = families.into_iter().map(is_other).collect::<Result<Vec<_>, _>>();
+    conditions.and_then(SeccompRule::new).map_err(io::Error::other)
 }
 
 /// Answers these calls with an error, and allows all others.
@@ -246,6 +294,8 @@ fn lower(resource: Resource, to: u64) -> io::Result<()> {
 mod tests {
     use super::*;
     use rustix::process::{Pid, WaitOptions, waitpid};
+    use std::os::fd::{FromRawFd, OwnedFd};
+    use std::os::unix::net::UnixDatagram;
     use std::process::Command;
 
     /// Runs in a new thread, which ends afterwards. Only that thread is restricted.
@@ -313,7 +363,7 @@ mod tests {
         }
         let (errors, plain, clone3, thread) = apart(|| {
             let refuse = |one: &BpfProgram| seccompiler::apply_filter(one).unwrap();
-            filters().unwrap().iter().for_each(refuse);
+            filters(Network::None).unwrap().iter().for_each(refuse);
             let errors: Vec<_> = NAMESPACES.iter().map(|flag| clone_error(*flag)).collect();
             // SAFETY: the kernel reads nothing of a structure of this size.
             let made = unsafe { libc::syscall(libc::SYS_clone3, 0, 0) };
@@ -329,6 +379,45 @@ mod tests {
         });
         assert_eq!(errors, [Some(libc::EPERM); 7]);
         assert_eq!((plain, clone3, thread), (None, (-1, Some(libc::ENOSYS)), 7));
+    }
+
+    /// The error of a socket of this family.
+    fn socket_error(family: libc::c_int) -> Option<i32> {
+        // SAFETY: takes numbers.
+        let made = unsafe { libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+        if made < 0 {
+            return io::Error::last_os_error().raw_os_error();
+        }
+        // SAFETY: nothing else has this descriptor.
+        drop(unsafe { OwnedFd::from_raw_fd(made) });
+        None
+    }
+
+    #[test]
+    fn a_socket_leads_to_no_service_of_this_machine_and_to_others_only_if_that_is_allowed() {
+        let tried = |network, of_sockets_alone: bool| {
+            apart(move || {
+                let all = match of_sockets_alone {
+                    true => vec![filter(of_sockets(network).unwrap(), libc::EPERM).unwrap()],
+                    false => filters(network).unwrap(),
+                };
+                all.iter().for_each(|one| seccompiler::apply_filter(one).unwrap());
+                let families = [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6];
+                let is_refused = |error: Option<i32>| error == Some(libc::EPERM);
+                let refused = families.map(|family| is_refused(socket_error(family)));
+                let pair = UnixDatagram::pair().err().and_then(|error| error.raw_os_error());
+                let no_parameters = std::ptr::null_mut::<libc::c_void>();
+                // SAFETY: the kernel refuses a structure that is not there.
+                let ring = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, no_parameters) };
+                let of_ring = io::Error::last_os_error().raw_os_error();
+                (refused, is_refused(pair), ring == -1 && is_refused(of_ring))
+            })
+        };
+        for of_sockets_alone in [false, true] {
+            assert_eq!(tried(Network::None, of_sockets_alone), ([true; 4], true, true));
+            let to_others = tried(Network::Connect, of_sockets_alone);
+            assert_eq!(to_others, ([true, true, false, false], true, true));
+        }
     }
 
     #[test]

@@ -69,7 +69,8 @@ impl User {
     }
 
     /// Changes this process, with all its threads, to this user and to no other group, for good.
-    /// No program that it starts gains a privilege.
+    /// No program that it starts gains a privilege. It loses its controlling terminal, unless it
+    /// leads its session.
     ///
     /// Allocates nothing, so it may run between fork and exec. The kernel forgets the death
     /// signal of the process, so [`crate::death::die_with`] has to follow. It also gives the
@@ -79,6 +80,7 @@ impl User {
     /// # Errors
     /// If the kernel refuses, or a privilege is left.
     pub fn become_it(self) -> io::Result<()> {
+        leave_terminal();
         set_no_new_privs(true)?;
         // The C library changes all threads at once; the bare system calls change one.
         // SAFETY: the list of groups is empty, and the others take numbers.
@@ -102,6 +104,28 @@ impl User {
 pub fn be_readable() -> io::Result<()> {
     let dumpable = rustix::process::DumpableBehavior::Dumpable;
     Ok(rustix::process::set_dumpable_behavior(dumpable)?)
+}
+
+/// Gives up the controlling terminal of this process. Root's shell reads that terminal, and a
+/// process that has it can put words into its input (`TIOCSTI`).
+///
+/// A new session would do this too, but it would be another group for the kernel's scheduler
+/// (autogroup).
+fn leave_terminal() {
+    // SAFETY: the path ends with a zero, and the other arguments are numbers.
+    unsafe {
+        // If the leader gave it up, all processes of the session would lose it.
+        if libc::getsid(0) == libc::getpid() {
+            return;
+        }
+        let flags = libc::O_RDONLY | libc::O_NOCTTY | libc::O_CLOEXEC;
+        let terminal = libc::open(c"/dev/tty".as_ptr(), flags);
+        // It cannot be opened if there is none.
+        if terminal >= 0 {
+            libc::ioctl(terminal, libc::TIOCNOTTY);
+            libc::close(terminal);
+        }
+    }
 }
 
 fn checked(returned: libc::c_int) -> io::Result<()> {
@@ -229,6 +253,7 @@ fn read(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::os::fd::{FromRawFd, OwnedFd};
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
@@ -321,6 +346,65 @@ mod tests {
         for set in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"] {
             assert_eq!(field(set), "0000000000000000", "{set}");
         }
+    }
+
+    /// Both ends of a new terminal; the second one can control processes.
+    fn terminal() -> Option<[OwnedFd; 2]> {
+        let mut ends = [-1; 2];
+        let [near, far] = &mut ends;
+        let (name, none) = (std::ptr::null_mut(), std::ptr::null());
+        // SAFETY: both numbers are valid for writing, and the other pointers may be null.
+        let made = unsafe { libc::openpty(near, far, name, none, std::ptr::null()) };
+        // SAFETY: nothing else has these descriptors.
+        (made == 0).then(|| ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) }))
+    }
+
+    /// Makes this process a member of a new session that this terminal controls. The leader of the
+    /// session is another process, which waits for the end of this one.
+    fn enter_session(terminal: &OwnedFd) -> io::Result<()> {
+        rustix::process::setsid()?;
+        rustix::process::ioctl_tiocsctty(terminal)?;
+        // SAFETY: both processes only make system calls.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => Ok(()),
+            member => {
+                // SAFETY: the leader asks for no status, and ends here.
+                unsafe {
+                    libc::waitpid(member, std::ptr::null_mut(), 0);
+                    libc::_exit(0)
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_process_that_has_become_somebody_has_no_terminal() {
+        let Some(account) = unprivileged() else {
+            assert!(!geteuid().is_root() || std::env::var_os("TAILBACK_SKIP_NOTHING").is_none());
+            return testing::skipped("only root has something to drop");
+        };
+        let Some([_near, far]) = terminal() else {
+            return testing::skipped("no terminal can be made here");
+        };
+        let user = account.user;
+        let number = |becomes_it: bool| {
+            let far = far.try_clone().unwrap();
+            let prepare = move || {
+                enter_session(&far)?;
+                if becomes_it { user.become_it() } else { Ok(()) }
+            };
+            let mut command = Command::new("cat");
+            command.arg("/proc/self/stat");
+            // SAFETY: only system calls.
+            unsafe { command.pre_exec(prepare) };
+            let stat = String::from_utf8(command.output().unwrap().stdout).unwrap();
+            // After the name: state, parent, group, session, terminal.
+            let (_, after) = stat.rsplit_once(") ").unwrap();
+            after.split(' ').nth(4).unwrap().to_owned()
+        };
+        assert_ne!(number(false), "0", "the test gives it a terminal");
+        assert_eq!(number(true), "0");
     }
 
     proptest! {

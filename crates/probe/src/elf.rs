@@ -226,13 +226,17 @@ mod tests {
         File::open("/proc/self/exe").unwrap()
     }
 
+    /// Where the code of this very program starts in memory.
+    fn start_of_code() -> u64 {
+        let stat = std::fs::read("/proc/self/stat").unwrap();
+        os::stat::Stat::parse(&stat).unwrap().code().unwrap().0
+    }
+
     #[test]
     fn functions_of_this_very_program_are_found_by_place_and_by_name() {
         let name = "functions_of_this_very_program_are_found_by_place_and_by_name";
         let here = functions_of_this_very_program_are_found_by_place_and_by_name as fn() as usize;
-        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-        let code = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(23).unwrap();
-        let behind = here as u64 - code.parse::<u64>().unwrap();
+        let behind = here as u64 - start_of_code();
         let places = [Offset::InCode(behind + 1), Offset::InCode(u64::MAX), Offset::InFile(0)];
         let found = functions(own(), &places);
         assert!(found[0].as_ref().unwrap().contains(&name[..20]), "{found:?}");
@@ -257,10 +261,8 @@ mod tests {
         let is_it = |name: &str| name.contains("A_VARIABLE_TO_BE_FOUND");
         let full = every_symbol(&object).find(|one| one.name().is_ok_and(is_it));
         let full = full.unwrap().name().unwrap().to_owned();
-        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-        let code = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(23).unwrap();
         let behind = variable(own(), &full).unwrap();
-        let found = code.parse::<u64>().unwrap().wrapping_add_signed(behind);
+        let found = start_of_code().wrapping_add_signed(behind);
         assert_eq!(found, here);
         assert_eq!(variable(own(), "no such variable"), None);
     }

@@ -4,6 +4,7 @@ use crate::watched::Watched;
 use host::roots::{Roots, read_start};
 use model::evidence::{Evidence, Task, ThreadEvidence};
 use model::not_seen::EvidenceSource;
+use os::stat::Stat;
 use std::collections::HashMap;
 
 /// Most threads that are read.
@@ -71,13 +72,14 @@ impl Files {
         let now = counts(roots, watched.pid, tid);
         let before = self.before.get(&tid).cloned().unwrap_or_default();
         let comm = read(roots, watched.pid, tid, "comm");
+        let stat = read(roots, watched.pid, tid, "stat");
         ThreadEvidence {
             task: Task {
                 pid: watched.pid,
                 tid,
                 name: crate::event::name(comm.trim_end().as_bytes()),
                 part: Some(watched.part.clone()),
-                nice: nice(&read(roots, watched.pid, tid, "stat")),
+                nice: Stat::parse(stat.as_bytes()).and_then(|stat| stat.nice()),
             },
             running_ns: now.running_ns.saturating_sub(before.running_ns),
             runnable_ns: now.runnable_ns.saturating_sub(before.runnable_ns),
@@ -104,11 +106,6 @@ fn counts(roots: &Roots, pid: u32, tid: u32) -> Counts {
         runnable_ns: words.next().unwrap_or(0),
         preemptions: line.and_then(|line| line.trim().parse().ok()).unwrap_or(0),
     }
-}
-
-/// The nice value in the text of a `stat` file.
-fn nice(stat: &str) -> Option<i32> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(16)?.parse().ok()
 }
 
 #[cfg(test)]

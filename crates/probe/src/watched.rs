@@ -1,6 +1,7 @@
 //! Which processes to watch.
 
 use host::roots::{Roots, read_start};
+use os::stat::Stat;
 
 /// The role of a process in the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +76,7 @@ fn pids(roots: &Roots) -> Vec<u32> {
 /// The parent of a process; None if the process has ended.
 fn parent(roots: &Roots, pid: u32) -> Option<u32> {
     let stat = read_start(&roots.proc.join(pid.to_string()).join("stat"), 4096).ok()?;
-    let stat = String::from_utf8_lossy(&stat).into_owned();
-    // The name is in parentheses, and the name itself may contain parentheses.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    u32::try_from(Stat::parse(&stat)?.parent()?).ok()
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use model::Judged;
 use os::quote;
 
 /// Flags of the original command that are dropped: they do not affect the measurement, or the new
-/// command sets them itself (`--seed`, `--only`).
-const DROPPED_FLAGS: [&str; 11] = [
+/// command sets them itself (`--seed`, `--only`). A record may come from anyone, so those that do
+/// more than measure are dropped too: start a program for findings, ask a node, open a port or
+/// write another file. `--ring` needs the file of `--record`.
+const DROPPED_FLAGS: [&str; 19] = [
     "--report",
     "--only",
     "--skip",
@@ -17,10 +19,28 @@ const DROPPED_FLAGS: [&str; 11] = [
     "--jitter",
     "--host-name",
     "--hash-host-name",
+    "--on-finding",
+    "--node",
+    "--cookie-file",
+    "--listen",
+    "--output",
+    "--page",
+    "--mail",
+    "--ring",
 ];
 
-/// Switches that do not affect the measurement.
-const DROPPED_SWITCHES: [&str; 4] = ["--json", "--why", "--brief", "--exit-zero"];
+/// Switches that do not affect the measurement, and those that allow what only the user should
+/// allow.
+const DROPPED_SWITCHES: [&str; 8] = [
+    "--json",
+    "--why",
+    "--brief",
+    "--exit-zero",
+    "--trust",
+    "--yes",
+    "--node-anywhere",
+    "--listen-anywhere",
+];
 
 /// What a new command leaves out besides [`DROPPED_FLAGS`] and [`DROPPED_SWITCHES`].
 struct LeftOut {
@@ -30,8 +50,8 @@ struct LeftOut {
     switches: &'static [&'static str],
 }
 
-/// For a new study: it must not replace the record of the old one.
-const NEW: LeftOut = LeftOut { flags: &["--record", "-o"], switches: &[] };
+/// For a new study: it must not replace the records of the old one.
+const NEW: LeftOut = LeftOut { flags: &["--record", "--records", "-o"], switches: &[] };
 
 /// For a command that continues a study. The file that the user named has the blocks so far, and
 /// with `--fresh` it would begin anew.
@@ -39,10 +59,8 @@ const CONTINUED: LeftOut = LeftOut { flags: &[], switches: &["--fresh"] };
 
 /// For a study over kernels. Its record has the command of the guest of one kernel, which gets the
 /// file as text.
-const OVER_KERNELS: LeftOut = LeftOut {
-    flags: &["--record", "-o", "--text", IN_KERNEL, "--samples"],
-    switches: &["--trust", "--yes"],
-};
+const OVER_KERNELS: LeftOut =
+    LeftOut { flags: &["--record", "-o", "--text", IN_KERNEL, "--samples"], switches: &[] };
 
 /// The flag of the part of one kernel in a study over kernels.
 const IN_KERNEL: &str = "--in-kernel";
@@ -180,10 +198,7 @@ fn given(record: &Judged, left_out: &LeftOut) -> Vec<String> {
     let is_dropped =
         |switch: &str| DROPPED_SWITCHES.contains(&switch) || left_out.switches.contains(&switch);
     while let Some(word) = given.next() {
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (word.as_str(), None),
-        };
+        let (name, value) = parts(word);
         match DROPPED_FLAGS.contains(&name) || left_out.flags.contains(&name) {
             true if value.is_some() => {}
             true => drop(given.next()),
@@ -192,6 +207,16 @@ fn given(record: &Judged, left_out: &LeftOut) -> Vec<String> {
         }
     }
     words
+}
+
+/// The name of a flag, and its value if that is part of the same word: `--name=value`, `-nvalue`.
+fn parts(word: &str) -> (&str, Option<&str>) {
+    let is_short = word.starts_with('-') && !word.starts_with("--");
+    let parted = match is_short {
+        true => word.split_at_checked(2).filter(|(_, value)| !value.is_empty()),
+        false => word.split_once('='),
+    };
+    parted.map_or((word, None), |(name, value)| (name, Some(value)))
 }
 
 /// The words after the program name if those of the record are of no command that makes records.
@@ -226,6 +251,25 @@ mod tests {
         assert_eq!(of(&["tailback", "run", "x", "--seed=3", "--json"]), "tailback run x --seed 7");
         let check = ["tailback", "check", "--quick", "--why", "--skip", "a,b"];
         assert_eq!(of(&check), "tailback check --quick --only some-stall --seed 7");
+    }
+
+    /// A record may come from anyone, and whoever repeats it copies the line.
+    #[test]
+    fn what_does_more_than_measure_is_left_out() {
+        let watch = ["tailback", "watch", "--for", "30s", "--node", "a@b", "--node-anywhere"];
+        let asks = ["--cookie-file=/f", "--on-finding", "/tmp/x", "--listen=0.0.0.0:80"];
+        let more = ["--listen-anywhere", "--ring", "64MiB", "--record", "/a.json", "--pid", "7"];
+        let mut seen = record(&[&watch[..], &asks, &more].concat());
+        seen.live = Some(model::Live::default());
+        assert_eq!(command(&seen), "tailback watch --for 30s --pid 7");
+        let study = ["tailback", "study", "x.toml", "--trust", "--yes", "-o/a=b", "-o", "/c"];
+        assert_eq!(of(&study), "tailback study x.toml --seed 7");
+        let compare = ["tailback", "compare", "--run", "a.toml", "b.toml", "--trust"];
+        let writes = ["--records=/a", "--output", "/b", "-o=/c", "--quick"];
+        let line = "tailback compare --run a.toml b.toml --quick --seed 7";
+        assert_eq!(of(&[&compare[..], &writes].concat()), line);
+        let negative = ["tailback", "run", "x", "--nice", "-10"];
+        assert_eq!(of(&negative), "tailback run x --nice -10 --seed 7");
     }
 
     /// A run looks for blocks to continue only in the file that it names.

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 pub use tree::{CGROUP2, Tree};
 
@@ -67,6 +68,25 @@ pub fn copy_program(from: &Path, to: &Path) {
     let mut install = Command::new("install");
     install.args(["-m", "755"]).arg(from).arg(to);
     assert!(install.status().expect("install").success(), "{} is not copied", to.display());
+}
+
+/// Waits until `look` finds something after this process has released a lock or closed a file or
+/// socket. A child process that another thread forks meanwhile holds it until its exec, so `look`
+/// may need several tries.
+///
+/// # Panics
+///
+/// If it finds nothing for a long time.
+#[track_caller]
+pub fn once_released<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(100);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < until, "somebody else still holds it");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Whether this process runs as root. If not, this prints that the test is skipped.

@@ -17,6 +17,21 @@ pub struct Command {
     pub weight: u32,
     /// Whether it is short enough to be run and killed many times in its n-th call.
     pub short: bool,
+    /// The thing on this machine that it needs, if it does not run everywhere.
+    pub needs: Option<Need>,
+}
+
+/// A thing that only some machines have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A guest's kernel.
+    Kernel,
+    /// Control groups v2 with the memory controller.
+    Memory,
+    /// These with the io controller too, loop devices, and mkfs.ext4.
+    Disks,
+    /// An Erlang node.
+    Node,
 }
 
 /// Things on this machine that only some commands need.
@@ -48,19 +63,26 @@ impl Here {
 impl Command {
     /// Whether this command can run here.
     pub fn runs(&self, here: Here) -> bool {
-        (here.kernel || !self.words.contains("{kernel}"))
-            && (here.memory || !self.words.contains("memory-high"))
-            && (here.disks || !self.words.contains("io-journal"))
-            && (here.node || !self.words.contains("{node}"))
+        match self.needs {
+            None => true,
+            Some(Need::Kernel) => here.kernel,
+            Some(Need::Memory) => here.memory,
+            Some(Need::Disks) => here.disks,
+            Some(Need::Node) => here.node,
+        }
+    }
+
+    const fn with(self, need: Need) -> Command {
+        Command { needs: Some(need), ..self }
     }
 }
 
 const fn long(name: &'static str, words: &'static str, lasts_ms: u64, weight: u32) -> Command {
-    Command { name, words, lasts_ms, weight, short: false }
+    Command { name, words, lasts_ms, weight, short: false, needs: None }
 }
 
 const fn short(name: &'static str, words: &'static str, lasts_ms: u64) -> Command {
-    Command { name, words, lasts_ms, weight: 1, short: true }
+    Command { name, words, lasts_ms, weight: 1, short: true, needs: None }
 }
 
 /// With everything that it can have open at once. It runs until it is killed.
@@ -80,15 +102,15 @@ pub const ALL: &[Command] = &[
     long("busy-wait", "run busy-wait --quick", 25_000, 3),
     long("preempted-holder", "run preempted-holder --quick", 9_000, 2),
     long("quota-blind", "run quota-blind --runtime node --quick", 20_000, 2),
-    long("memory-high", "run memory-high --quick", 20_000, 2),
+    long("memory-high", "run memory-high --quick", 20_000, 2).with(Need::Memory),
     long("held-mutex", "run held-mutex --by quota --quick", 25_000, 2),
     long("group-move", "run group-move --quick", 25_000, 2),
-    long("io-journal", "run io-journal --quick", 45_000, 2),
+    long("io-journal", "run io-journal --quick", 45_000, 2).with(Need::Disks),
     long("check", "check", 80_000, 1),
-    long("vm", "vm --kernel {kernel} -- run mmap-lock --quick", 25_000, 2),
-    long("vm-list", "vm --kernel {kernel} -- list", 9_000, 2),
-    long("vm-root", "vm --kernel {kernel} --root {folder} -- list", 9_000, 1),
-    long("matrix", "matrix cpu-quota --quick --kernels {kernel}", 40_000, 1),
+    long("vm", "vm --kernel {kernel} -- run mmap-lock --quick", 25_000, 2).with(Need::Kernel),
+    long("vm-list", "vm --kernel {kernel} -- list", 9_000, 2).with(Need::Kernel),
+    long("vm-root", "vm --kernel {kernel} --root {folder} -- list", 9_000, 1).with(Need::Kernel),
+    long("matrix", "matrix cpu-quota --quick --kernels {kernel}", 40_000, 1).with(Need::Kernel),
     long("study-quota", "study {folder}/fibtest.toml --quick --yes", 25_000, 1),
     long("study-mmap", "study {folder}/proc-vs-map.toml --quick --yes", 25_000, 1),
     long("study-nif", "study {folder}/nif-collapse.toml --quick --yes", 25_000, 1),
@@ -100,16 +122,31 @@ pub const ALL: &[Command] = &[
     long("compat-fib", "compat runfibtest", 15_000, 1),
     long("compat-flood", "compat msgq-flood", 15_000, 1),
     long("watch", WATCH, 3_000, 2),
-    long("watch-node", WATCH_NODE, 3_000, 2),
+    long("watch-node", WATCH_NODE, 3_000, 2).with(Need::Node),
     short("short-mmap", "run mmap-lock --busy 1 --samples 2 --duration 50ms --no-probe", 1_000),
     short("short-quota", "run cpu-quota --samples 1 --duration 100ms --no-probe", 2_000),
     short("short-flood", "run mailbox-flood --quick --samples 1 --no-probe", 6_000),
     short("short-spin", "run busy-wait --quick --rate 100 --samples 1 --no-probe", 6_000),
-    short("short-memory", "run memory-high --samples 1 --duration 200ms --no-probe", 4_000),
+    short("short-memory", "run memory-high --samples 1 --duration 200ms --no-probe", 4_000)
+        .with(Need::Memory),
     short("short-probed", "run mmap-lock --busy 1 --samples 1 --duration 50ms", 2_000),
 ];
 
 /// The command with this name.
 pub fn find(name: &str) -> Option<&'static Command> {
     ALL.iter().find(|command| command.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_words_is_needed() {
+        for command in ALL {
+            let has = |word: &str| command.words.contains(word);
+            assert_eq!(has("{kernel}"), command.needs == Some(Need::Kernel), "{}", command.name);
+            assert_eq!(has("{node}"), command.needs == Some(Need::Node), "{}", command.name);
+        }
+    }
 }

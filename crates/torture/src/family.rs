@@ -3,6 +3,7 @@
 //! This process adopts the orphans of its children. So all descendants of a run stay descendants
 //! of this process, however the run ends. No process of another program can be among them.
 
+use os::stat::Stat;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -144,13 +145,10 @@ fn all() -> Vec<Process> {
 
 fn look(pid: i32) -> Option<Process> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    let (head, tail) = stat.rsplit_once(')')?;
-    let mut fields = tail.split_whitespace();
-    let dead = matches!(fields.next()?, "Z" | "X" | "x");
-    let parent = fields.next()?.parse().ok()?;
+    let stat = Stat::parse(&stat)?;
+    let parent = stat.parent()?;
     let argv = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let argv = argv.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into());
-    let name = head.split_once('(')?.1.to_owned();
-    Some(Process { pid, parent, name, argv: argv.collect(), dead })
+    let name = String::from_utf8_lossy(stat.name()).into_owned();
+    Some(Process { pid, parent, name, argv: argv.collect(), dead: stat.is_dead() })
 }

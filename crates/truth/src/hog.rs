@@ -57,10 +57,10 @@ mod tests {
         let status = std::fs::read_to_string(format!("{folder}/status")).unwrap();
         let list = status.lines().find(|line| line.starts_with("Cpus_allowed_list:")).unwrap();
         assert_eq!(list.split_whitespace().last(), cpu.map(|c| c.to_string()).as_deref());
-        let stat = std::fs::read_to_string(format!("{folder}/stat")).unwrap();
-        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        let stat = std::fs::read(format!("{folder}/stat")).unwrap();
+        let nice = os::stat::Stat::parse(&stat).unwrap().nice();
         let own = rustix::process::getpriority_process(None).unwrap();
-        assert_eq!(fields[16].parse::<i32>().unwrap(), (own + 3).min(19));
+        assert_eq!(nice, Some((own + 3).min(19)));
         drop(hog);
         assert!(!std::path::Path::new(&folder).exists());
     }

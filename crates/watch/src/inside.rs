@@ -1,7 +1,7 @@
 //! What a node answers, summed up over several intervals.
 
 use dist::{Frame, Look, State, Use};
-use model::live::{BusyLink, Inside, Mailbox, Micro, NodeFigures, NodeMemory, Problem};
+use model::live::{BusyLink, Inside, Mailbox, Micro, NodeFigures, NodeMemory, NodeProblem};
 use os::time;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -89,7 +89,8 @@ struct MailboxSums {
     /// The part of `sampled_ns` in which each flooded process was sampled.
     sampled_all_ns: u64,
     samples: u32,
-    waiting: u32,
+    /// Samples in which it waited for a message or was suspended.
+    standing: u32,
     functions: BTreeMap<String, Function>,
 }
 
@@ -185,11 +186,13 @@ impl InsideSums {
             sums.sampled_all_ns = sums.sampled_all_ns.saturating_add(sampled_all_ns);
         }
         sums.samples += 1;
-        sums.waiting += u32::from(seen.waits);
+        let stands_still = seen.waits || seen.is_suspended;
+        sums.standing += u32::from(stands_still);
         let name = seen.stack.first().map(Frame::to_string).unwrap_or_default();
         if sums.functions.len() < FUNCTIONS || sums.functions.contains_key(&name) {
             let function = sums.functions.entry(name).or_default();
-            function.running += u32::from(!seen.waits);
+            function.running += u32::from(!stands_still);
+            // Code that sends may be suspended, and need not have a receive.
             function.waits |= seen.waits;
             function.may_scan = seen.may_scan.or(function.may_scan);
             let callers = seen.stack.iter().skip(1).take(CALLERS).map(Frame::to_string);
@@ -298,9 +301,9 @@ impl InsideSums {
     /// Its figures, or why there are none.
     pub fn inside(&self, name: &str) -> Inside {
         let problem = match &self.last.state {
-            State::Connecting => Some(Problem::Connecting),
+            State::Connecting => Some(NodeProblem::Connecting),
             State::Answering => None,
-            State::Silent(time) => Some(Problem::Silent(time::whole_ms(*time))),
+            State::Silent(time) => Some(NodeProblem::Silent(time::whole_ms(*time))),
             State::Failed(problem) => Some(problem.clone()),
         };
         let last = self.last.inside.as_ref().filter(|_| self.answered);
@@ -347,7 +350,7 @@ impl MailboxSums {
         let over_ns = self.until_ns.saturating_sub(self.from_ns);
         let seconds = (over_ns as f64 / 1e9).max(0.1);
         let rate = |now: u64, before: u64| (now as f64 - before as f64) / seconds;
-        let running = self.samples - self.waiting;
+        let running = self.samples - self.standing;
         let blank = (String::new(), Function::default());
         let most = self.functions.iter().max_by_key(|(_, function)| function.running);
         let (name, function) =
@@ -453,6 +456,17 @@ mod tests {
         assert_eq!(said.used, [0.5]);
     }
 
+    #[test]
+    fn a_suspended_process_scans_nothing() {
+        let mut sums = InsideSums::default();
+        let mut look = answering(&[1, 0], (0, 100));
+        let suspended = dist::Mailbox { is_suspended: true, ..mailbox(9_000, false, "send") };
+        look.mailboxes = vec![vec![suspended], vec![mailbox(9_000, false, "send")]];
+        sums.add(&look, SECOND);
+        let told = &listed(&sums)[0];
+        assert_eq!((told.running, told.in_function, told.waits_there), (0.5, 1.0, false));
+    }
+
     const SECOND: u64 = 1_000_000_000;
 
     /// After a pass, with these samples of all flooded processes.
@@ -528,7 +542,7 @@ mod tests {
         let late = State::Silent(Duration::from_secs(3));
         sums.add(&Look { state: late, ..answering(&[1], (0, 1)) }, 1);
         let inside = sums.inside("a@b");
-        assert_eq!(inside.problem, Some(Problem::Silent(3_000)));
+        assert_eq!(inside.problem, Some(NodeProblem::Silent(3_000)));
         assert_eq!(inside.figures.unwrap().answers, 1);
     }
 

@@ -23,6 +23,7 @@ mod parts;
 pub mod reader;
 mod runtime;
 mod sample;
+mod scope;
 mod since;
 mod size;
 mod subject;
@@ -40,7 +41,8 @@ pub use incidents::{Change, Event, Incidents, Moment};
 pub use inside::InsideTick;
 pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};
 pub use runtime::LiveRuntime;
-pub use sample::{Sampled, Sampler, Sampling, ScopeError, StartError, Step, Steps};
+pub use sample::{Sampled, Sampler, Sampling, StartError, Step, Steps};
+pub use scope::ScopeError;
 pub use since::Since;
 pub use subject::Subject;
 pub use summary::{

@@ -1,7 +1,7 @@
 //! An Erlang node in an interval, and its sums over several.
 
 use crate::reader::GivenFlags;
-use model::live::{Configured, Place, Role, RoleTime};
+use model::live::{Configured, Place, RoleTime, ThreadRole};
 use probe::live::Sampled;
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct NodeFacts {
     /// Whether the place was found at which it counts the passes of its schedulers.
     pub counts_passes: bool,
     /// Number of threads, by what they are for.
-    pub threads: BTreeMap<Role, u32>,
+    pub threads: BTreeMap<ThreadRole, u32>,
 }
 
 impl NodeFacts {
@@ -46,6 +46,8 @@ impl NodeFacts {
 pub struct SchedulerTick {
     /// CPU time.
     pub ran_ns: u64,
+    /// Time runnable without a CPU, also under a quota.
+    pub ready_ns: u64,
     /// Time asleep in a futex or in poll.
     pub idle_ns: u64,
     /// Time asleep in another system call, up to this moment. Calls that change the memory map do
@@ -71,6 +73,7 @@ impl SchedulerTick {
     fn add(&mut self, more: &SchedulerTick) {
         let sums = [
             (&mut self.ran_ns, more.ran_ns),
+            (&mut self.ready_ns, more.ready_ns),
             (&mut self.idle_ns, more.idle_ns),
             (&mut self.call_ns, more.call_ns),
             (&mut self.calls, more.calls),
@@ -90,7 +93,7 @@ impl SchedulerTick {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seen {
     /// What the thread is for.
-    pub role: Role,
+    pub role: ThreadRole,
     /// The number of the scheduler, 0 for another thread.
     pub number: u32,
     /// What it did.
@@ -109,7 +112,7 @@ pub struct NodeTick {
     /// What it is.
     pub facts: NodeFacts,
     /// What its threads gained, by what they are for; `threads` and `spun_ns` are not filled in.
-    pub roles: BTreeMap<Role, RoleTime>,
+    pub roles: BTreeMap<ThreadRole, RoleTime>,
     /// What each normal scheduler gained, by its number.
     pub schedulers: BTreeMap<u32, SchedulerTick>,
     /// Samples of its threads.
@@ -124,7 +127,7 @@ pub struct NodeSums {
     /// What it is, as it was seen last.
     pub facts: NodeFacts,
     /// What its threads gained.
-    pub roles: BTreeMap<Role, RoleTime>,
+    pub roles: BTreeMap<ThreadRole, RoleTime>,
     /// What each normal scheduler gained.
     pub schedulers: BTreeMap<u32, SchedulerTick>,
     /// For each of them, the longest `unpassed_ns` of another scheduler in each interval. The times
@@ -164,7 +167,7 @@ impl NodeSums {
     }
 
     /// CPU time samples of threads in these roles, and how many of them were spinning.
-    pub fn spins(&self, of: impl Fn(Role) -> bool) -> (u64, u64) {
+    pub fn spins(&self, of: impl Fn(ThreadRole) -> bool) -> (u64, u64) {
         let running =
             self.samples.iter().filter(|(seen, _)| of(seen.role) && seen.what != Sampled::Asleep);
         running.fold((0, 0), |(all, spins), (seen, count)| {

@@ -2,9 +2,9 @@
 
 use crate::node::NodeSums;
 use crate::parts;
-use crate::sums::{Key, QUOTA_LIMIT_MS_PER_S};
+use crate::sums::{GroupSums, Key, QUOTA_LIMIT_MS_PER_S};
 use crate::window::Window;
-use model::live::{Code, CodeTime, Node, Place, Program, Role, RoleTime};
+use model::live::{Code, CodeTime, Node, Place, Program, RoleTime, ThreadRole};
 use probe::live::Sampled;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -37,17 +37,21 @@ pub struct Bound<'a> {
     pub changed: bool,
 }
 
+/// A program's group and the groups above it, as far as they have a quota.
+fn limited<'a>(window: &'a Window, key: &Key) -> impl Iterator<Item = (&'a String, &'a GroupSums)> {
+    let own = key.group.as_ref();
+    let above = own.and_then(|own| window.lineages.get(own)).into_iter().flatten();
+    let above = above.filter_map(move |group| window.groups.get_key_value(group));
+    own.and_then(|own| window.groups.get_key_value(own)).into_iter().chain(above)
+}
+
 /// The smallest quota of a program's group and the groups above it. Those that throttle it for long
 /// come before those that do not.
 pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
-    let own = key.group.as_ref()?;
-    let above = window.lineages.get(own).into_iter().flatten();
-    let groups = std::iter::once(own).chain(above);
-    let limited = groups.filter_map(|group| window.groups.get_key_value(group));
     let quotas = window.programs.get(key).map(|sums| &sums.quota);
     let held = |group: &String| quotas.and_then(|all| all.get(&Some(group.clone()))).copied();
     let is_loose = |group: &String| window.rate(held(group).unwrap_or(0)) < QUOTA_LIMIT_MS_PER_S;
-    let binds = limited.min_by(|(one, a), (other, b)| {
+    let binds = limited(window, key).min_by(|(one, a), (other, b)| {
         let least = a.limit.cpus().total_cmp(&b.limit.cpus());
         is_loose(one).cmp(&is_loose(other)).then(least)
     });
@@ -68,7 +72,7 @@ pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
 /// questions may run on each scheduler.
 pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
     let reported = named_inside(window, pid).and_then(|name| window.inside.get(name)?.online());
-    let there = node.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0);
+    let there = node.facts.threads.get(&ThreadRole::Scheduler).copied().unwrap_or(0);
     if let Some(reported) = reported.filter(|count| *count > 0) {
         return reported.min(there.max(1));
     }
@@ -82,15 +86,16 @@ pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
 }
 
 /// Whether a number of schedulers is larger than the number of CPUs of the machine, of the CPUs
-/// that the node may use, or of the CPUs in its quota, which newer VMs know. One scheduler is
-/// always online.
+/// that the node may use, or of the CPUs in the smallest quota of its group and the groups above,
+/// whether or not it throttles: newer VMs know their quota. One scheduler is always online.
 fn exceeds_cpus(window: &Window, pid: u32, number: u32) -> bool {
     let key = window.nodes.get(&pid).map(|(key, _)| key);
-    let quota = key.and_then(|key| bound(window, key)).map(|quota| quota.cpus);
+    let quotas = key.into_iter().flat_map(|key| limited(window, key));
+    let quotas = quotas.map(|(_, counted)| counted.limit.cpus());
     let own = key.and_then(|key| window.programs.get(key)?.confined.as_ref());
     let own = own.map(|(cpus, ..)| cpus.len() as f64);
     let all = f64::from(window.machine.cpus);
-    let least = [quota, own].into_iter().flatten().fold(all, f64::min);
+    let least = quotas.chain(own).fold(all, f64::min);
     f64::from(number) > least.max(1.0)
 }
 
@@ -148,7 +153,7 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
     Node {
         program: program(key, pid),
         name: sums.facts.name.clone().or_else(|| named_inside(window, pid).cloned()),
-        schedulers: sums.facts.threads.get(&Role::Scheduler).copied().unwrap_or(0),
+        schedulers: sums.facts.threads.get(&ThreadRole::Scheduler).copied().unwrap_or(0),
         online: online(window, pid, sums),
         set_by_flag: sums.facts.sets_online(),
         configured: sums.facts.configured,
@@ -167,7 +172,7 @@ fn named_inside(window: &Window, pid: u32) -> Option<&String> {
 }
 
 fn roles(sums: &NodeSums) -> Vec<RoleTime> {
-    let of = |(role, gained): (&Role, &RoleTime)| {
+    let of = |(role, gained): (&ThreadRole, &RoleTime)| {
         let (samples, spins) = sums.spins(|of| of == *role);
         let spun = if samples > 0 { spins as f64 / samples as f64 } else { 0.0 };
         RoleTime {
@@ -185,7 +190,7 @@ fn code(sums: &NodeSums) -> Vec<CodeTime> {
     let running = sums
         .samples
         .iter()
-        .filter(|(seen, _)| seen.role == Role::Scheduler && seen.what != Sampled::Asleep);
+        .filter(|(seen, _)| seen.role == ThreadRole::Scheduler && seen.what != Sampled::Asleep);
     for (seen, count) in running {
         let spins = seen.what == Sampled::Spinning && seen.place.code == Code::Unknown;
         let code = if spins { Code::Waiting } else { seen.place.code };
@@ -254,6 +259,33 @@ mod tests {
         assert_eq!(online(8, 800, None), (2, true), "more than the machine has CPUs");
         assert_eq!(online(4, 400, Some(vec![0, 1])), (2, true), "more than it may use CPUs");
         assert_eq!(online(1, 50, Some(vec![0])), (1, true), "one is always online");
+    }
+
+    #[test]
+    fn a_smaller_quota_than_the_one_that_throttles_counts_for_a_maximum_too() {
+        let online = |own_ms: u64, above_ms: u64| {
+            let mut tick = second();
+            tick.machine.cpus = 8;
+            process(&mut tick, 7, "beam.smp", Some("/a/b"));
+            tick.lineages.insert("/a/b".into(), vec!["/a/b".into(), "/a".into()]);
+            tick.groups.push(group("/a/b", own_ms, 100, (0, 0)));
+            tick.groups.push(group("/a", above_ms, 400, (5, 300)));
+            // The quota of the group above throttles it.
+            let mut held = thread(7, 10, 300);
+            held.throttled_ns[1] = 300 * MS;
+            tick.threads.push(held);
+            let mut one = node(7, 4);
+            one.facts.online_is_maximum = true;
+            for (number, scheduler) in &mut one.schedulers {
+                scheduler.ran_ns = if *number < 3 { 5 * MS } else { 0 };
+            }
+            tick.nodes.push(one);
+            let listed = all(&Window::of([&tick]));
+            (listed[0].quota_cpus, listed[0].online)
+        };
+        assert_eq!(online(200, 400), (Some(4.0), 2), "the VM may know its own quota");
+        assert_eq!(online(800, 400), (Some(4.0), 4));
+        assert_eq!(online(800, 200), (Some(2.0), 2));
     }
 
     #[test]

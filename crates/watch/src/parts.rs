@@ -143,7 +143,9 @@ fn share_out(parts: &mut Parts, key: &Key, sums: &Sums, mut left: Left, confined
             parts.own_program_ns += ns;
         } else if parts.neighbours.len() < NAMED && ns > 0 {
             let program = program(who, 0, 0);
-            parts.neighbours.push(NeighbourPart { program, ns, worst_ns, why });
+            let known = sums.neighbours.get(who).filter(|one| !one.is_inherited);
+            let policy = known.and_then(|one| one.policy).filter(|_| is_forced(&why));
+            parts.neighbours.push(NeighbourPart { program, ns, worst_ns, why, policy });
         } else {
             parts.other_neighbours_ns += ns;
         }
@@ -245,6 +247,7 @@ pub fn threads(sums: &Sums) -> Vec<VictimThread> {
 mod tests {
     use super::*;
     use crate::testing::key;
+    use model::live::RealTimePolicy;
     use probe::live::{PairCounts, ThreadCounts};
     use proptest::prelude::*;
 
@@ -271,6 +274,7 @@ mod tests {
                 key(name),
                 &PairCounts { ns, worst_ns: ns, ..Default::default() },
                 Why::default(),
+                None,
             );
         }
         let parts = parts(&key("a"), &sums, &MachineTick::default());
@@ -279,6 +283,22 @@ mod tests {
         assert_eq!(named, [("b", 40), ("c", 30), ("d", 10)]);
         assert_eq!((parts.own_program_ns, parts.other_neighbours_ns), (7, 13));
         assert_eq!(parts.sum_ns(), 100);
+    }
+
+    #[test]
+    fn only_the_time_that_a_program_got_by_its_policy_has_that_policy() {
+        let all = ThreadCounts { ready_ns: 100, others_ns: 100, ..Default::default() };
+        let mut sums = sums(all);
+        let pair = PairCounts { ns: 100, forced_ns: 60, prio: 49, ..Default::default() };
+        sums.behind(key("b"), &pair, Why::Shared(None), Some(RealTimePolicy::Fifo));
+        let parts = parts(&key("a"), &sums, &MachineTick::default());
+        let named: Vec<_> = parts.neighbours.iter().map(|n| (n.ns, &n.why, n.policy)).collect();
+        let by_policy = (60, &Why::RealTime(50), Some(RealTimePolicy::Fifo));
+        assert_eq!(named, [by_policy, (40, &Why::Shared(None), None)]);
+        // A lock passed on the priority, so the policy is that of another thread.
+        sums.neighbours.get_mut(&key("b")).unwrap().is_inherited = true;
+        let parts = super::parts(&key("a"), &sums, &MachineTick::default());
+        assert!(parts.neighbours.iter().all(|one| one.policy.is_none()));
     }
 
     #[test]
@@ -325,7 +345,7 @@ mod tests {
             sums.quota = quota.into_iter().collect();
             for (name, ns) in pairs {
                 let pair = PairCounts { ns, forced_ns: ns / 3, ..PairCounts::default() };
-                sums.behind(key(&name), &pair, Why::default());
+                sums.behind(key(&name), &pair, Why::default(), None);
             }
             let machine = MachineTick { steal_ns: steal, busy_ns: Some(7), ..Default::default() };
             let parts = parts(&Key { group: Some("/a".into()), ..key("a") }, &sums, &machine);

@@ -29,6 +29,11 @@ pub fn check(roots: &Roots, scope: &Scope, groups: Option<&CpuGroups>) -> Result
     }
 }
 
+/// What the user named, if that is a group or a program name, and no process.
+pub fn named(scope: &Scope) -> Option<Scope> {
+    (scope.pids.is_empty() && *scope != Scope::default()).then(|| scope.clone())
+}
+
 /// Whether a process is in scope.
 pub fn holds(scope: &Scope, pid: u32, name: &str, group: Option<&str>) -> bool {
     let is_below = |above: &String| {
@@ -57,5 +62,6 @@ mod tests {
         let pid = Scope { pids: vec![7], comm: Some("x".into()), ..Scope::default() };
         assert!(holds(&pid, 7, "x", None) && !holds(&pid, 7, "y", None));
         assert!(!holds(&pid, 8, "x", None));
+        assert_eq!([&all, &group, &pid].map(named), [None, Some(group.clone()), None]);
     }
 }

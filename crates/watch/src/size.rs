@@ -21,7 +21,7 @@ impl Tick {
                 .map(|node| of(node.samples.len() + node.schedulers.len() + 8, BESIDE))
                 .sum(),
             of(self.processes.capacity() + self.outside.capacity(), 2 * BESIDE),
-            of(self.outer_sessions.capacity(), 8),
+            of(self.outer_sessions.capacity() + self.policies.capacity(), 8),
             self.inside.iter().map(|inside| of(inside.places(), 4 * BESIDE)).sum(),
             self.lineages.values().map(|lineage| of(lineage.len() + 1, BESIDE)).sum(),
             of(self.workloads.capacity() + self.weights.capacity(), BESIDE),
@@ -44,8 +44,9 @@ impl Tick {
         let memory = self.memory.iter().map(|group| &group.group);
         let full = self.full.values().map(|full| &full.group);
         let limited = self.io_max.iter().flat_map(|(group, limit)| [group, &limit.group]);
+        let asked = self.named.iter().filter_map(|scope| scope.cgroup.as_ref());
         let all = of_processes.chain(lineages).chain(named).chain(quotas).chain(memory).chain(full);
-        let all = all.chain(limited);
+        let all = all.chain(limited).chain(asked);
         all.map(String::len).fold(0, usize::saturating_add)
     }
 }

@@ -4,10 +4,11 @@
 //! is no finding is not enough: a loss without a finding is reported with its largest part.
 
 use crate::findings;
+use crate::tick::Job;
 use model::Live;
 use model::live::{
-    AnswerState, Finding, NotMeasurable, Program, Scope, Source, SourceUse, Victim, VictimThread,
-    Why,
+    AnswerState, Finding, NeighbourPart, NotMeasurable, Program, Scope, Source, SourceUse, Victim,
+    VictimThread, Why,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -243,15 +244,30 @@ fn is_starved(thread: &VictimThread, over_ns: u64) -> bool {
 
 /// Whether one of its threads got far less than the program that took most of its time. That
 /// program may have kept several threads from running, each on another CPU: only the time behind it
-/// that falls to this thread counts, in proportion to its ready time.
+/// that falls to this thread counts, in proportion to its ready time. Programs of another group
+/// count together, as far as they are named.
 fn is_uneven(victim: &Victim, over_ns: u64) -> bool {
-    let other_ns = victim.parts.neighbours.iter().map(|part| part.ns).max().unwrap_or(0);
+    let parts = &victim.parts.neighbours;
+    let other_ns = parts.iter().map(|part| behind_job(victim, part)).max().unwrap_or(0);
     let share = other_ns as f64 / victim.parts.ready_ns.max(1) as f64;
     let is_short = |thread: &VictimThread| {
         let behind_ns = thread.ready_ns as f64 * share;
         is_starved(thread, over_ns) && behind_ns > thread.ran_ns.saturating_mul(UNEVEN) as f64
     };
     victim.threads.iter().any(is_short)
+}
+
+/// The time behind a program and the others of its group, if that group is one job. In the
+/// victim's own group, each of them competes with it alone.
+fn behind_job(victim: &Victim, one: &NeighbourPart) -> u64 {
+    let group = one.program.group.as_ref().filter(|group| {
+        let is_one = Job::of_group(group).is_some_and(|job| job.is_one());
+        is_one && victim.program.group.as_ref() != Some(*group)
+    });
+    let Some(group) = group else { return one.ns };
+    let parts = victim.parts.neighbours.iter();
+    let of_job = parts.filter(|part| part.program.group.as_ref() == Some(group));
+    of_job.map(|part| part.ns).fold(0, u64::saturating_add)
 }
 
 fn is_much(victim: &Victim, over_ns: u64, part: f64) -> bool {
@@ -313,9 +329,7 @@ fn rate(ns: u64, over_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::{
-        Answer, AsleepBehind, LockWaits, MachineLoad, MemoryWaits, Missing, NeighbourPart, Parts,
-    };
+    use model::live::{Answer, AsleepBehind, LockWaits, MachineLoad, MemoryWaits, Missing, Parts};
     use model::not_seen::NoPrograms;
 
     const MS: u64 = 1_000_000;
@@ -474,6 +488,30 @@ mod tests {
         assert_eq!(why(4, 200, 200), Why::Shared(None));
         assert_eq!(why(1, 60, 800), Why::Unknown);
         assert_eq!(why(4, 60, 800), Why::Unknown);
+    }
+
+    #[test]
+    fn the_programs_of_one_group_take_a_cpu_together() {
+        let uneven = |groups: [&str; 3]| {
+            let named = |group: &str| {
+                let group = Some(group.to_owned());
+                let program = Program { name: "step".to_owned(), group, ..Program::default() };
+                NeighbourPart { program, ns: 300 * MS, ..NeighbourPart::default() }
+            };
+            let neighbours = groups.map(named).into();
+            let parts = Parts { ready_ns: 900 * MS, neighbours, ..Parts::default() };
+            let thread =
+                VictimThread { ran_ns: 110 * MS, ready_ns: 900 * MS, ..VictimThread::default() };
+            let program = Program { group: Some("/own".to_owned()), ..Program::default() };
+            let victim = Victim { program, parts, threads: vec![thread], ..Victim::default() };
+            is_uneven(&victim, 1000 * MS)
+        };
+        assert!(uneven(["/ci", "/ci", "/ci"]));
+        assert!(!uneven(["/a", "/b", "/c"]), "each took less than three times as much");
+        assert!(!uneven(["/own"; 3]), "each competes with it alone");
+        for group in ["/", "/system.slice", "/user.slice/user-0.slice/session-1.scope"] {
+            assert!(!uneven([group; 3]), "{group} holds several jobs");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What is summed up for a program over several intervals.
 
 use crate::tick::{GroupTick, IoMax, Job, MemoryTick, RuntimeTick, Spot};
+use crate::why::is_inherited;
 use host::cgroup::{Limit, Usage};
-use model::live::{AsleepBehind, Compared, Weight, Why};
+use model::live::{AsleepBehind, Compared, RealTimePolicy, Weight, Why};
 use probe::live::{ChainCounts, Did, PairCounts, ReaderCounts, Slept, ThreadCounts};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -109,8 +110,33 @@ pub struct Behind {
     pub victim_prio: i32,
     /// How long that part was.
     pub prio_ns: u64,
-    /// The reason for the rest of the time.
+    /// Whether only a lock gave it that priority, and its own policy did not.
+    pub is_inherited: bool,
+    /// The real-time policy of its threads with that priority, if it is known.
+    pub policy: Option<RealTimePolicy>,
+    /// The reason for most of the rest of the time, as far as it is known.
     pub why: Why,
+    /// How much longer that was the reason than others were.
+    pub why_ns: u64,
+}
+
+impl Behind {
+    /// Adds a reason, and how long it was the reason. A reason for more than half of the time
+    /// always prevails, in whatever order they come (majority vote). A reason that is not known
+    /// says nothing about the others: mostly, one of the two processes has ended.
+    fn add_why(&mut self, why: Why, ns: u64) {
+        if why == Why::Unknown {
+            return;
+        }
+        if self.why == why {
+            self.why_ns = self.why_ns.saturating_add(ns);
+        } else if ns > self.why_ns {
+            self.why = why;
+            self.why_ns = ns - self.why_ns;
+        } else {
+            self.why_ns -= ns;
+        }
+    }
 }
 
 impl Sums {
@@ -152,19 +178,29 @@ impl Sums {
     }
 
     /// Adds that another program ran while it was runnable. `why` is the reason, unless its
-    /// policy is.
-    pub fn behind(&mut self, key: Key, pair: &PairCounts, why: Why) {
+    /// policy is: `policy`, if it is known.
+    pub fn behind(
+        &mut self,
+        key: Key,
+        pair: &PairCounts,
+        why: Why,
+        policy: Option<RealTimePolicy>,
+    ) {
         count(&mut self.neighbours, key, |behind| {
             behind.ns = behind.ns.saturating_add(pair.ns);
             behind.worst_ns = behind.worst_ns.max(pair.worst_ns);
             behind.forced_ns = behind.forced_ns.saturating_add(pair.forced_ns);
             if pair.forced_ns > behind.prio_ns {
+                // In another interval with the same priority, it may have been known.
+                behind.policy = behind.policy.filter(|_| behind.prio == pair.prio);
                 (behind.prio, behind.victim_prio) = (pair.prio, pair.victim_prio);
                 behind.prio_ns = pair.forced_ns;
+                behind.is_inherited = is_inherited(pair.prio, pair.normal_prio, pair.victim_prio);
             }
-            if pair.ns > pair.forced_ns {
-                behind.why = why;
+            if pair.forced_ns > 0 && behind.prio == pair.prio {
+                behind.policy = policy.or(behind.policy);
             }
+            behind.add_why(why, pair.ns.saturating_sub(pair.forced_ns));
         });
     }
 
@@ -179,7 +215,10 @@ impl Sums {
         stalls: (bool, bool),
     ) {
         let weights = weights.filter(|_| stalls.1);
-        let inverted = stalls.1 && (chain.key.inverted || weights.is_some());
+        // A thread with a real-time policy that sleeps for a message waits for work.
+        let for_work = chain.key.by_policy && chain.key.slept == Slept::Input;
+        let by_priority = stalls.1 && chain.key.inverted && !for_work;
+        let inverted = by_priority || weights.is_some();
         let by_quota = stalls.0 && chain.key.by_quota;
         count(&mut self.asleep, key, |asleep| {
             let sums = [
@@ -188,6 +227,7 @@ impl Sums {
                 (&mut asleep.input_ns, chain.key.slept == Slept::Input),
                 (&mut asleep.by_quota_ns, by_quota),
                 (&mut asleep.inverted_ns, inverted),
+                (&mut asleep.by_policy_ns, by_priority && chain.key.by_policy),
                 (&mut asleep.through_others_ns, chain.key.steps > 1),
             ];
             for (sum, _) in sums.into_iter().filter(|(_, is_so)| *is_so) {
@@ -361,6 +401,8 @@ fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
         (&mut all.group_reclaim_ns, gained.group_reclaim_ns),
         (&mut all.compaction_ns, gained.compaction_ns),
         (&mut all.memory_ns, gained.memory_ns),
+        (&mut all.fault_ns, gained.fault_ns),
+        (&mut all.faults, gained.faults),
         (&mut all.move_ns, gained.move_ns),
         (&mut all.moves, gained.moves),
         (&mut all.samples, gained.samples),
@@ -634,6 +676,7 @@ pub fn largest(all: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use probe::live::ChainKey;
     use proptest::prelude::*;
 
     proptest! {
@@ -650,6 +693,74 @@ mod tests {
             kept.sort_unstable_by(|a, b| b.cmp(a));
             prop_assert_eq!(kept, sorted);
         }
+    }
+
+    #[test]
+    fn a_policy_belongs_to_the_priority_of_the_longest_part() {
+        let mut sums = Sums::default();
+        let mut policy = |ns: u64, prio: i32, policy: Option<RealTimePolicy>| {
+            let pair = PairCounts { ns, forced_ns: ns, prio, ..PairCounts::default() };
+            sums.behind(Key::default(), &pair, Why::Unknown, policy);
+            let behind = &sums.neighbours[&Key::default()];
+            (behind.prio, behind.policy)
+        };
+        let (fifo, round_robin) = (Some(RealTimePolicy::Fifo), Some(RealTimePolicy::RoundRobin));
+        assert_eq!(policy(5, 49, None), (49, None));
+        assert_eq!(policy(4, 49, fifo), (49, fifo));
+        assert_eq!(policy(6, 49, None), (49, fifo));
+        assert_eq!(policy(3, 9, round_robin), (49, fifo));
+        assert_eq!(policy(7, 9, None), (9, None));
+        assert_eq!(policy(8, 19, round_robin), (19, round_robin));
+    }
+
+    #[test]
+    fn a_priority_is_inherited_if_it_was_in_the_longest_part() {
+        let mut sums = Sums::default();
+        let mut is_inherited = |ns: u64, normal_prio: i32| {
+            let (prio, victim_prio) = (49, 120);
+            let of = PairCounts { prio, normal_prio, victim_prio, ..PairCounts::default() };
+            let pair = PairCounts { ns, forced_ns: ns, ..of };
+            sums.behind(Key::default(), &pair, Why::Unknown, None);
+            sums.neighbours[&Key::default()].is_inherited
+        };
+        assert_eq!([is_inherited(5, 120), is_inherited(4, 49)], [true, true]);
+        assert_eq!([is_inherited(6, 49), is_inherited(3, 120)], [false, false]);
+    }
+
+    #[test]
+    fn the_reason_for_most_of_the_time_is_told_whatever_came_last() {
+        let (shared, other) = (Why::Shared(None), Why::Shared(Some((0, 5))));
+        let told = |all: &[(u64, &Why)]| {
+            let mut sums = Sums::default();
+            for (ns, why) in all {
+                // What a policy explains has another reason.
+                let pair = PairCounts { ns: ns + 90, forced_ns: 90, ..PairCounts::default() };
+                sums.behind(Key::default(), &pair, (*why).clone(), None);
+            }
+            sums.neighbours[&Key::default()].why.clone()
+        };
+        assert_eq!(told(&[(50, &shared), (9, &other)]), shared);
+        assert_eq!(told(&[(9, &other), (50, &shared)]), shared);
+        // Many small parts are more than a large one.
+        assert_eq!(told(&[(50, &shared), (30, &other), (30, &other)]), other);
+        // A process of the culprit has ended.
+        assert_eq!(told(&[(9, &other), (50, &Why::Unknown)]), other);
+        assert_eq!(told(&[(50, &Why::Unknown), (9, &other)]), other);
+        assert_eq!(told(&[(50, &Why::Unknown), (0, &other)]), Why::Unknown);
+    }
+
+    #[test]
+    fn a_real_time_thread_that_waits_for_a_message_waits_for_work() {
+        let asleep = |slept: Slept, by_policy: bool| {
+            let mut sums = Sums::default();
+            let key = ChainKey { slept, inverted: true, by_policy, ..ChainKey::default() };
+            let chain = ChainCounts { key, ns: 7, ..ChainCounts::default() };
+            sums.asleep_behind(Key::default(), &chain, None, (true, true));
+            let asleep = &sums.asleep[&Key::default()];
+            (asleep.inverted_ns, asleep.by_policy_ns)
+        };
+        assert_eq!([asleep(Slept::Futex, true), asleep(Slept::Input, true)], [(7, 7), (0, 0)]);
+        assert_eq!([asleep(Slept::Futex, false), asleep(Slept::Input, false)], [(7, 0), (7, 0)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::node::{NodeTick, SchedulerTick, Seen};
 use crate::sums::Key;
 use crate::tick::{GroupTick, Job, Process, Tick};
 use host::cgroup::{Limit, Usage};
-use model::live::{Place, Role, RoleTime};
+use model::live::{Place, RoleTime, ThreadRole};
 use probe::live::{PairCounts, ReaderCounts, Sampled, ThreadCounts};
 
 /// A millisecond.
@@ -94,7 +94,7 @@ pub fn group(name: &str, quota_ms: u64, used_ms: u64, throttled: (u64, u64)) -> 
 /// A node with this many schedulers, all of them online, which ran for a while.
 pub fn node(pid: u32, schedulers: u32) -> NodeTick {
     let mut node = NodeTick { pid, ..NodeTick::default() };
-    node.facts.threads.insert(Role::Scheduler, schedulers);
+    node.facts.threads.insert(ThreadRole::Scheduler, schedulers);
     node.facts.online = Some(schedulers);
     node.facts.name = Some("web".to_owned());
     node.facts.counts_passes = true;
@@ -104,7 +104,7 @@ pub fn node(pid: u32, schedulers: u32) -> NodeTick {
     }
     let ran_ns = u64::from(schedulers) * 10 * MS;
     let all = RoleTime { ran: schedulers, ran_ns, ..RoleTime::default() };
-    node.roles.insert(Role::Scheduler, all);
+    node.roles.insert(ThreadRole::Scheduler, all);
     node
 }
 
@@ -127,11 +127,11 @@ pub fn node_under_quota(spins: u64, change: impl Fn(&mut NodeTick)) -> Tick {
     tick.lineages.insert("/a".into(), vec!["/a".into()]);
     tick.groups.push(group("/a", 50, 500, (9, 700)));
     let mut one = node(7, 8);
-    let schedulers = one.roles.entry(Role::Scheduler).or_default();
+    let schedulers = one.roles.entry(ThreadRole::Scheduler).or_default();
     (schedulers.ran_ns, schedulers.throttled_ns) = (500 * MS, 700 * MS);
     let place = Place::default();
-    let seen =
-        |what| Seen { role: Role::Scheduler, number: 1, what, place: place.clone(), call: None };
+    let role = ThreadRole::Scheduler;
+    let seen = |what| Seen { role, number: 1, what, place: place.clone(), call: None };
     one.samples.insert(seen(Sampled::Spinning), spins);
     one.samples.insert(seen(Sampled::Running), 100 - spins);
     change(&mut one);

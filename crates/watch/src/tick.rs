@@ -4,7 +4,7 @@ use crate::inside::InsideTick;
 use crate::node::NodeTick;
 use crate::runtime::{LiveRuntime, Settings};
 use host::cgroup::{Limit, MemoryUsage, Usage};
-use model::live::{Compared, Workload};
+use model::live::{Compared, RealTimePolicy, Scope, Workload};
 use probe::live::{ChainCounts, PairCounts, ReaderCounts, ThreadCounts};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -16,6 +16,9 @@ pub struct Tick {
     pub over_ns: u64,
     /// Whether the whole machine is watched.
     pub whole_machine: bool,
+    /// The programs to watch, if the user named only a group or a program name, and no process.
+    /// Processes that ended before they were looked up are compared with it.
+    pub named: Option<Scope>,
     /// What threads gained. Threads that gained next to nothing are left out.
     pub threads: Vec<ThreadCounts>,
     /// Which programs ran while others were runnable.
@@ -37,6 +40,9 @@ pub struct Tick {
     pub outside: HashMap<u32, Outside>,
     /// Sessions that began outside, of processes inside, by process.
     pub outer_sessions: HashMap<u32, u32>,
+    /// The real-time policies of processes that had the CPU of others by one, by process and
+    /// priority, as far as they are known.
+    pub policies: HashMap<(u32, u32), RealTimePolicy>,
     /// Where threads of these processes spun, by process, as far as it is known.
     pub spots: HashMap<u32, Spot>,
     /// The runtimes of processes in throttled groups, as far as they are known.
@@ -54,7 +60,7 @@ pub struct Tick {
     pub is_sched_ext: bool,
     /// Weights of groups that compete for CPUs.
     pub weights: HashMap<String, u64>,
-    /// Share of the interval in which each CPU was idle.
+    /// Share of the interval in which each CPU was idle; 0 for isolated CPUs.
     pub idle_shares: Vec<f64>,
     /// The groups that have a quota.
     pub groups: Vec<GroupTick>,
@@ -124,6 +130,27 @@ pub enum Job {
     Session(u32),
     /// The same, outside the PID namespace that is watched; 0 if the session is not known.
     Outside(u32),
+}
+
+impl Job {
+    /// The job of all programs in a group. None for the root group, and for the scope of a login,
+    /// which holds several sessions.
+    pub fn of_group(group: &str) -> Option<Self> {
+        let last = group.rsplit('/').next().unwrap_or_default();
+        let is_of_login = last.starts_with("session-") && last.ends_with(".scope");
+        (!last.is_empty() && !is_of_login).then(|| Job::Group(group.to_owned()))
+    }
+
+    /// Whether it is known to be one job. With cgroup v1, a slice may hold the programs of several
+    /// services; and one number stands for all sessions that are not known.
+    pub fn is_one(&self) -> bool {
+        match self {
+            Job::Group(group) => !group.ends_with(".slice"),
+            Job::Session(_) => true,
+            Job::Outside(session) => *session != 0,
+            Job::Unknown | Job::Kernel => false,
+        }
+    }
 }
 
 /// A place in a program.
@@ -214,6 +241,8 @@ pub struct IoMax {
 /// What the machine did.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct MachineTick {
+    /// The first two numbers of the running kernel's version, if they are known.
+    pub kernel: Option<(u32, u32)>,
     /// CPUs that are online.
     pub cpus: u32,
     /// CPU time that was used on them, in nanoseconds.

@@ -87,7 +87,8 @@ fn of_nice(nice: i32) -> u64 {
 }
 
 /// The weights of the holder and of the sleeper behind it, if the holder's is the lower one. None
-/// if only nice values of threads say so: the programs in the kernel compare those.
+/// if only nice values of threads say so: the programs in the kernel compare those, and the
+/// priorities of other policies.
 pub fn inverted(tick: &Tick, holder: &Process, sleeper: &Process) -> Option<(Weight, Weight)> {
     match by_weight(tick, holder, sleeper) {
         Why::Weight { victim, culprit } if !matches!(victim.of, WeightOf::Nice(_)) => {
@@ -100,11 +101,23 @@ pub fn inverted(tick: &Tick, holder: &Process, sleeper: &Process) -> Option<(Wei
 /// Why a culprit with this kernel priority ran. Its policy puts it above all programs without
 /// one; a victim may have the same priority.
 pub fn by_policy(prio: i32, victim: i32) -> Why {
-    match u32::try_from(REAL_TIME - 1 - prio) {
-        Ok(priority) if prio >= 0 && prio == victim => Why::SamePriority(priority),
-        Ok(priority) if prio >= 0 => Why::RealTime(priority),
-        _ => Why::Deadline,
+    match real_time_priority(prio) {
+        Some(priority) if prio == victim => Why::SamePriority(priority),
+        Some(priority) => Why::RealTime(priority),
+        None => Why::Deadline,
     }
+}
+
+/// Whether a culprit that ran at kernel priority `prio` owed that to a lock, which passed on the
+/// priority of a thread that waits for it (priority inheritance). With `normal`, the priority of
+/// its own policy, the victim would have got the CPU.
+pub fn is_inherited(prio: i32, normal: i32, victim: i32) -> bool {
+    prio < normal && (normal >= REAL_TIME || normal > victim)
+}
+
+/// The real-time priority with this kernel priority; None if that is one of another policy.
+pub fn real_time_priority(prio: i32) -> Option<u32> {
+    (0..REAL_TIME).contains(&prio).then(|| (REAL_TIME - 1 - prio).cast_unsigned())
 }
 
 #[cfg(test)]
@@ -237,5 +250,10 @@ mod tests {
         assert_eq!(by_policy(49, 49), Why::SamePriority(50));
         assert_eq!(by_policy(49, 50), Why::RealTime(50));
         assert_eq!(by_policy(-1, -1), Why::Deadline);
+        let inherited = [(49, 120, 120), (49, 98, 120), (49, 98, 60), (49, 49, 49), (-1, 98, 98)]
+            .map(|(prio, normal, victim)| is_inherited(prio, normal, victim));
+        assert_eq!(inherited, [true, false, true, false, false]);
+        let priorities = [0, 98, 99, -1, 100, 120].map(real_time_priority);
+        assert_eq!(priorities, [Some(99), Some(1), Some(0), None, None, None]);
     }
 }

@@ -3,10 +3,11 @@
 use crate::inside::InsideSums;
 use crate::node::NodeSums;
 use crate::parts::stalls;
+use crate::scope;
 use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, keep_heaviest};
 use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
-use crate::why::{by_weight, inverted};
-use model::live::{Why, Workload};
+use crate::why::{by_weight, inverted, real_time_priority};
+use model::live::{Scope, Why, Workload};
 use probe::live::{
     ChainCounts, LEVELS, PairCounts, ReaderCounts, Slept, ThreadCounts, is_kernel_outside,
     is_outside,
@@ -278,9 +279,12 @@ impl Window {
         let own_group = names.tick.thread_groups.get(&thread.tid);
         let by_group = self.by_group(thread, own_group.or(key.group.as_ref()));
         let waker = names.job(thread.waker);
+        let in_scope = process.map_or_else(
+            || !is_outside(thread.pid) && holds_ended(names.tick, thread.pid, &key),
+            |process| process.in_scope,
+        );
         let sums = self.programs.entry(key).or_default();
-        let is_unknown_in_scope = names.tick.whole_machine && !is_outside(thread.pid);
-        sums.in_scope |= process.map_or(is_unknown_in_scope, |process| process.in_scope);
+        sums.in_scope |= in_scope;
         sums.thread(thread);
         if let Some(group) = own_group {
             sums.in_group(thread.tid, group);
@@ -345,10 +349,13 @@ impl Window {
         let process = |pid| names.tick.processes.get(&pid);
         let why = process(pair.victim).zip(process(pair.culprit));
         let why = why.map_or(Why::Unknown, |(one, other)| by_weight(names.tick, one, other));
+        let priority = real_time_priority(pair.prio);
+        let policy =
+            priority.and_then(|priority| names.tick.policies.get(&(pair.culprit, priority)));
         let culprit = names.key(pair.culprit, &pair.name, pair.session);
         let Some(victim) = names.victim(pair.victim) else { return };
         if let Some(sums) = self.programs.get_mut(&victim) {
-            sums.behind(culprit, pair, why);
+            sums.behind(culprit, pair, why, policy.copied());
         }
     }
 
@@ -417,6 +424,7 @@ impl Window {
         };
         let all = &self.machine;
         self.machine = MachineTick {
+            kernel: more.kernel,
             cpus: more.cpus,
             busy_ns: sum(all.busy_ns, more.busy_ns),
             steal_ns: sum(all.steal_ns, more.steal_ns),
@@ -453,6 +461,12 @@ impl Window {
         }
         keep_heaviest(&mut self.programs, most / 2);
     }
+}
+
+/// Whether a process that ended before it was looked up is in scope.
+fn holds_ended(tick: &Tick, pid: u32, key: &Key) -> bool {
+    let is_named = |scope: &Scope| scope::holds(scope, pid, &key.name, key.group.as_deref());
+    tick.whole_machine || tick.named.as_ref().is_some_and(is_named)
 }
 
 /// The share of an interval in which some CPU outside these was idle. Idle times of several CPUs
@@ -584,6 +598,30 @@ mod tests {
         assert_eq!(held((1, 20), (9, 400)).as_deref(), Some("/a/b"));
         assert_eq!(held((9, 380), (9, 400)), None);
         assert_eq!(held((1, 0), (1, 0)), None);
+    }
+
+    #[test]
+    fn short_lived_children_count_for_the_group_or_the_name_that_the_user_named() {
+        let lost = |scope: Scope| {
+            let mut tick = second();
+            tick.whole_machine = false;
+            tick.named = Some(scope);
+            process(&mut tick, 7, "sh", Some("/ci"));
+            tick.processes.get_mut(&7).unwrap().in_scope = false;
+            // A child of that shell, and one of nobody who is known.
+            let ended = |pid, session| ThreadCounts {
+                name: "cc1".to_owned(),
+                session,
+                ..thread(pid, 100, 300)
+            };
+            tick.threads = vec![thread(7, 10, 0), ended(8, 7), ended(9, 90)];
+            let window = Window::of([&tick]);
+            window.victims().map(|(_, sums)| sums.all.ready_ns / MS).sum::<u64>()
+        };
+        let group = |name: &str| Scope { cgroup: Some(name.to_owned()), ..Scope::default() };
+        let comm = |name: &str| Scope { comm: Some(name.to_owned()), ..Scope::default() };
+        assert_eq!([lost(group("/ci")), lost(group("/web"))], [300, 0]);
+        assert_eq!([lost(comm("cc1")), lost(comm("sh"))], [600, 0]);
     }
 
     #[test]

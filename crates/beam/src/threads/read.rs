@@ -1,6 +1,7 @@
 //! Reads all threads of a process once.
 
 use super::class::Class;
+use os::stat::Stat;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
@@ -68,11 +69,17 @@ impl Files {
     pub fn look(&self) -> Option<Look> {
         let class = match Class::of_wchan(&self.read(0).unwrap_or_default()) {
             Some(class) => class,
-            None => Class::of_state(state_of(&text(&self.folder.join("stat"))?)?),
+            None => Class::of_state(self.state()?),
         };
         // A kernel without scheduler information has no such file; then there are no times.
         let times = self.read(1).and_then(|text| times_of(&text));
         Some(Look { class, times: times.unwrap_or_default() })
+    }
+
+    /// The letter of the thread's state; None if it has ended.
+    fn state(&self) -> Option<u8> {
+        let stat = text(&self.folder.join("stat"))?;
+        Some(Stat::parse(stat.as_bytes())?.state())
     }
 
     fn read(&self, which: usize) -> Option<String> {
@@ -98,11 +105,6 @@ fn text(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The letter after the name; the name itself may contain parentheses and spaces.
-fn state_of(stat: &str) -> Option<u8> {
-    stat.rsplit_once(')')?.1.trim_start().bytes().next()
-}
-
 fn times_of(schedstat: &str) -> Option<Times> {
     let mut numbers = schedstat.split_ascii_whitespace().map(|number| number.parse().ok());
     let mut next = || numbers.next().flatten();
@@ -116,8 +118,6 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        assert_eq!(state_of("7 (a) S) R 1"), Some(b'R'));
-        assert_eq!(state_of("7 (a)"), None);
         let times = Times { cpu_ns: 5, waited_ns: 6, timeslices: 7 };
         assert_eq!(times_of("5 6 7\n"), Some(times));
         assert_eq!(times_of("5 6"), None);
@@ -139,7 +139,7 @@ mod tests {
     proptest! {
         #[test]
         fn nonsense_is_absent(text in ".{0,60}") {
-            let _ = (state_of(&text), times_of(&text));
+            let _ = times_of(&text);
         }
     }
 }

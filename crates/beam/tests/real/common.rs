@@ -1,6 +1,7 @@
 //! Helpers for the tests with a real node.
 
 use beam::{App, CallError, Node, NodeOptions, Otp, Term, term};
+use os::stat::Stat;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -77,9 +78,8 @@ pub fn string(text: &str) -> Term {
 pub fn is_gone(pid: u32) -> bool {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(30) {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
-        if matches!(state, None | Some('Z' | 'X')) {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        if Stat::parse(&stat).is_none_or(|stat| stat.is_dead()) {
             return true;
         }
         std::thread::sleep(Duration::from_millis(10));

@@ -3,6 +3,7 @@
 use crate::common::{LONG, cache, call, erlang, eval, eval_within, is_gone, marked, string};
 use beam::term::{as_list, as_u64, atom, each, int, list};
 use beam::{BeamError, CallError, Node, NodeOptions, Otp};
+use os::stat::Stat;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -214,11 +215,11 @@ fn a_killed_vm_is_told_of_and_leaves_nothing() {
 fn a_killed_supervisor_takes_the_vm_with_it() {
     let Some(erlang) = erlang() else { return };
     let mut node = erlang.node(NodeOptions::default());
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", node.pid())).unwrap();
-    let supervisor = stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap();
+    let stat = std::fs::read(format!("/proc/{}/stat", node.pid())).unwrap();
+    let supervisor = Stat::parse(&stat).unwrap().parent().unwrap();
     let name = std::fs::read_to_string(format!("/proc/{supervisor}/comm")).unwrap();
     assert_eq!(name, "tailback-superv\n");
-    kill(supervisor.parse().unwrap());
+    kill(u32::try_from(supervisor).unwrap());
     assert!(is_gone(node.pid()));
     assert!(matches!(call(&mut node, "erlang", "node", vec![]), Err(CallError::Died(_))));
 }
@@ -313,9 +314,8 @@ fn the_vm_is_bound_niced_and_joined_but_its_supervisor_is_not() {
     let mut node = erlang.node(options);
     assert_eq!(node.hello().logical_processors_available, Some(1));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{}\n", node.pid()));
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", node.pid())).unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    assert_eq!(fields[16], "7");
+    let stat = std::fs::read(format!("/proc/{}/stat", node.pid())).unwrap();
+    assert_eq!(Stat::parse(&stat).unwrap().nice(), Some(7));
     // The VM has no file of the tool's open except its two pipes.
     let listed = call(&mut node, "erlang", "ports", vec![]).unwrap();
     assert!(!as_list(&listed).unwrap().is_empty());

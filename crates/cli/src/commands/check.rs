@@ -222,7 +222,7 @@ fn runnable(
     otps: &Otps,
     with_otp: bool,
 ) -> Vec<&'static str> {
-    let roots = Roots::real();
+    let roots = Roots::real().with_mounts_read();
     let host = Host { roots: &roots, machine, otps };
     let can = chosen.iter().filter(|scenario| {
         let has_otp = with_otp && otp_of(scenario.meta()).is_some();

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 /// Commands to try, and which scenarios cannot run here.
 pub fn text(session: &Session) -> String {
-    let roots = Roots::real();
+    let roots = Roots::real().with_mounts_read();
     let machine = session.machine();
     let host = scenarios::Host { roots: &roots, machine: &machine, otps: &session.otps };
     let mut able = Vec::new();

@@ -1,7 +1,8 @@
 //! `tailback history DIR`.
 
 use crate::command::{Failure, Run, Session, below};
-use crate::{output, page, records};
+use crate::{input, output, page, records};
+use model::{Facts, Judged};
 use report::history::Line;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +83,7 @@ struct Scanned {
 fn scan(named: &Path, measure: Option<&str>) -> Result<Scanned, Failure> {
     let mut scanned = Scanned { lines: Vec::new(), figures: false, not_records: 0 };
     for file in files(named)? {
-        let Ok(record) = records::judged(&file) else {
+        let Some(record) = record(&file) else {
             scanned.not_records += 1;
             continue;
         };
@@ -93,6 +94,12 @@ fn scan(named: &Path, measure: Option<&str>) -> Result<Scanned, Failure> {
     let key = |line: &Line| (line.scenario.clone(), line.started.clone(), line.path.clone());
     scanned.lines.sort_by_cached_key(key);
     Ok(scanned)
+}
+
+/// The record in a file of a folder. The file may be another one than when the folder was listed.
+fn record(file: &Path) -> Option<Judged> {
+    let text = input::read_regular(file, records::MOST).ok()?;
+    Facts::from_json(&text).ok().map(scenarios::judged)
 }
 
 /// The files of a folder that may be records, as absolute paths.
@@ -151,4 +158,18 @@ fn json(lines: &[Line]) -> String {
         })
     });
     format!("{:#}\n", serde_json::Value::Array(rows.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    #[test]
+    fn a_pipe_in_place_of_a_record_is_not_waited_for() {
+        let place = tempfile::tempdir().unwrap();
+        let pipe = place.path().join("a.json");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        assert!(record(&pipe).is_none());
+    }
 }

@@ -22,7 +22,7 @@ impl Run for List {
 
 /// Prints the scenarios, and whether each can run on this host.
 fn list(json: bool, session: &Session) -> u8 {
-    let roots = Roots::real();
+    let roots = Roots::real().with_mounts_read();
     let machine = session.machine();
     let host = scenarios::Host { roots: &roots, machine: &machine, otps: &session.otps };
     let rows = scenarios::ALL.iter().map(|scenario| {

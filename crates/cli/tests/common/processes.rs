@@ -1,6 +1,7 @@
 //! The processes of a run, found in /proc by their command lines.
 
 use super::wait_for;
+use os::stat::Stat;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 
@@ -108,14 +109,12 @@ fn look(folder: &Path, fits: impl Fn(&[u8]) -> bool) -> Option<Process> {
     let argv = std::fs::read(folder.join("cmdline")).ok().filter(|argv| fits(argv))?;
     let argv: Vec<String> =
         argv.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into()).collect();
-    let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
-    let (head, tail) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = tail.split_whitespace().collect();
-    let name = head.split_once('(')?.1.to_owned();
-    let number = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok());
-    let dead = matches!(fields.first(), Some(&"Z" | &"X"));
-    let parent = u32::try_from(number(1)?).ok()?;
-    let ticks = number(11)? + number(12)?;
-    let started = number(19)?;
-    (!dead).then_some(Process { pid, parent, name, argv, ticks, started })
+    let stat = std::fs::read(folder.join("stat")).ok()?;
+    let stat = Stat::parse(&stat).filter(|stat| !stat.is_dead())?;
+    let name = String::from_utf8_lossy(stat.name()).into_owned();
+    let parent = u32::try_from(stat.parent()?).ok()?;
+    // In user code, and in the kernel.
+    let ticks = stat.field::<u64>(14)? + stat.field::<u64>(15)?;
+    let started = stat.started()?;
+    Some(Process { pid, parent, name, argv, ticks, started })
 }

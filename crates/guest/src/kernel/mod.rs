@@ -100,6 +100,28 @@ pub fn find(
     Ok(Kernel { name: name.to_owned(), image, release, sha256, config, modules })
 }
 
+/// The SHA-256 of the image of the kernel with this name. That of a package is the one of the
+/// package itself, which is not unpacked.
+///
+/// # Errors
+/// Those of [`find`].
+pub fn checksum(
+    name: &str,
+    arch: Arch,
+    cache: &Cache,
+    note: &mut dyn FnMut(&str),
+    interrupted: &dyn Fn() -> bool,
+) -> Result<String, GuestError> {
+    let path = Path::new(name);
+    match path.is_file() && ::debian::package::is_package(path)? {
+        true => Ok(sha256(path)?),
+        false => {
+            let kernel = find(name, arch, cache, Search::default(), note, interrupted)?;
+            Ok(kernel.sha256)
+        }
+    }
+}
+
 /// The files of a kernel.
 struct Found {
     image: PathBuf,
@@ -265,6 +287,24 @@ mod tests {
         }
         std::fs::write(boot.join("vmlinuz-6.2"), "").unwrap();
         assert!(find_in(&cache, boot.to_str().unwrap()).is_err());
+    }
+
+    #[test]
+    fn the_checksum_of_a_name_is_that_of_the_image_or_the_package_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("cache"));
+        let path = folder.path().join("kernel");
+        let checksum = || {
+            checksum(path.to_str().unwrap(), Arch::X86_64, &cache, &mut |_| {}, &|| false).unwrap()
+        };
+        std::fs::write(&path, bzimage("6.1.0")).unwrap();
+        let first = checksum();
+        assert_eq!(first, find_in(&cache, path.to_str().unwrap()).unwrap().sha256);
+        std::fs::write(&path, bzimage("6.1.1")).unwrap();
+        assert_ne!(checksum(), first);
+        std::fs::write(&path, [::debian::package::MAGIC, b"a"].concat()).unwrap();
+        assert_eq!(checksum(), sha256(&path).unwrap());
+        assert!(!cache.folder().exists(), "nothing is unpacked");
     }
 
     #[test]

@@ -11,9 +11,6 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a mount table that are read.
-const MOUNTS_LIMIT: u64 = 16 << 20;
-
 /// A group below which groups of a controller can be made and processes moved into them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParentGroup {
@@ -265,8 +262,7 @@ fn may_write(path: &Path, how: Access) -> Result<(), CgroupError> {
 
 /// Whether the innermost mount that contains a path is read-only.
 fn mounted_read_only(roots: &Roots, path: &Path) -> bool {
-    let mounts = roots::read_text_up_to(&roots.proc.join("self/mountinfo"), MOUNTS_LIMIT);
-    let mounts = mounts.unwrap_or_default();
+    let mounts = roots.mounts();
     let holding = |line: &str| {
         let mount = MountInfo::from_line(line).ok()?;
         let point = roots.resolve(Path::new(&unescape(&mount.mount_point.to_string_lossy())));

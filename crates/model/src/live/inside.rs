@@ -11,7 +11,7 @@ pub struct Inside {
     pub name: String,
     /// Why the node is not asked, or why it no longer answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
+    pub problem: Option<NodeProblem>,
     /// Its figures; absent if it never answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<NodeFigures>,
@@ -21,7 +21,7 @@ pub struct Inside {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Problem {
+pub enum NodeProblem {
     /// The connection is being set up.
     Connecting,
     /// The name of the host cannot be resolved.
@@ -181,11 +181,11 @@ pub struct Mailbox {
     pub reductions_per_s: f64,
     /// Number of samples of the process.
     pub samples: u32,
-    /// Share of the samples in which it did not wait for a message.
+    /// Share of the samples in which it neither waited for a message nor was suspended.
     pub running: f64,
-    /// The function in which it was most often while it did not wait, such as `dets:req/2`.
+    /// The function in which it was most often in the samples of `running`: `dets:req/2`.
     pub function: String,
-    /// Share of the samples without waiting in which it was in that function.
+    /// Share of the samples of `running` in which it was in that function.
     pub in_function: f64,
     /// Whether that function may scan the mailbox: its compiled file says so, or the file is not
     /// known and the process was seen waiting there.

@@ -36,7 +36,7 @@ pub struct Node {
 
 impl Node {
     /// What the threads of a role did.
-    pub fn role(&self, role: Role) -> Option<&RoleTime> {
+    pub fn role(&self, role: ThreadRole) -> Option<&RoleTime> {
         self.roles.iter().find(|one| one.role == role)
     }
 }
@@ -47,7 +47,7 @@ impl Node {
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum ThreadRole {
     /// A normal scheduler.
     #[default]
     Scheduler,
@@ -70,7 +70,7 @@ pub enum Role {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoleTime {
     /// The role.
-    pub role: Role,
+    pub role: ThreadRole,
     /// Number of threads.
     pub threads: u32,
     /// Number of threads that ran.

@@ -49,7 +49,7 @@ impl Victim {
         waits.into_iter().chain(asleep).fold(0, u64::max)
     }
 
-    /// Time asleep in locks behind threads that a quota, a higher nice value or a lower weight kept
+    /// Time asleep in locks behind threads that a quota, a lower priority or a lower weight kept
     /// from running.
     pub fn stalled_ns(&self) -> u64 {
         self.asleep.iter().map(|one| one.stalled_ns).fold(0, u64::saturating_add)
@@ -72,9 +72,13 @@ pub struct AsleepBehind {
     pub input_ns: u64,
     /// Part of `ns`: in locks, and a quota throttled the holder, a thread of another program.
     pub by_quota_ns: u64,
-    /// Part of `ns`: in locks, and the holder had the higher nice value or the lower weight.
-    /// Between programs of one name in one group, also for messages.
+    /// Part of `ns`: in locks, and the holder had the lower priority: the higher nice value, the
+    /// lower weight, or a lower priority than a sleeper with a real-time or deadline policy.
+    /// Between programs of one name in one group, also for messages, unless by such a policy.
     pub inverted_ns: u64,
+    /// Part of `inverted_ns`: the sleeper had a real-time or deadline policy.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub by_policy_ns: u64,
     /// The weights of holder and sleeper at the level where their groups or sessions differ, if
     /// the holder has the lower weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -250,6 +254,30 @@ pub struct NeighbourPart {
     /// Why it got the CPU.
     #[serde(default, skip_serializing_if = "Why::is_unknown")]
     pub why: Why,
+    /// Its real-time policy, if it got the CPU by one; absent if it is not known which one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<RealTimePolicy>,
+}
+
+/// A real-time policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RealTimePolicy {
+    /// SCHED_FIFO: a thread keeps its CPU from others of the same priority until it sleeps.
+    Fifo,
+    /// SCHED_RR: threads of the same priority take turns.
+    RoundRobin,
+}
+
+impl RealTimePolicy {
+    /// The name of the policy in the kernel's interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            RealTimePolicy::Fifo => "SCHED_FIFO",
+            RealTimePolicy::RoundRobin => "SCHED_RR",
+        }
+    }
 }
 
 /// Why another program got the CPU.

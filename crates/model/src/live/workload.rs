@@ -14,7 +14,7 @@ pub enum Workload {
     /// All containers of a pod.
     Pod(Pod),
     /// A task of Nomad.
-    Task(Task),
+    Task(NomadTask),
 }
 
 /// A systemd unit.
@@ -93,7 +93,7 @@ pub struct Pod {
 /// A Nomad task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Task {
+pub struct NomadTask {
     /// Its name.
     pub name: String,
     /// The allocation that it belongs to.

@@ -130,7 +130,23 @@ static __always_inline u64 overlap(u64 from, u64 to, u64 other_from, u64 other_t
 	return end > begin ? end - begin : 0;
 }
 
-static __always_inline void add_chain(struct thread *sleeper, struct held *held)
+/* How a thread ranks beside others, in the kernel's numbers of priorities: the lowest one runs
+ * first. Between threads without a real-time or deadline policy, the nice values count: a lock
+ * passes on no weight. */
+static __always_inline s32 rank_of(s32 prio, s32 nice)
+{
+	return prio < REAL_TIME ? prio : nice + PRIO_OF_NICE_0;
+}
+
+/* Whether a holder has a lower priority than a sleeper of that rank. */
+static __always_inline u8 inverts(struct held *held, s32 rank)
+{
+	if (held->rank <= rank)
+		return NOT_INVERTED;
+	return rank < REAL_TIME ? INVERTED_BY_POLICY : INVERTED_BY_NICE;
+}
+
+static __always_inline void add_chain(struct thread *sleeper, struct held *held, u8 inverted)
 {
 	struct chain_key key = {};
 	struct chain *chain;
@@ -140,7 +156,7 @@ static __always_inline void add_chain(struct thread *sleeper, struct held *held)
 	key.slept = held->slept;
 	key.steps = held->steps;
 	key.why = held->why;
-	key.inverted = held->nice > sleeper->nice;
+	key.inverted = inverted;
 	chain = bpf_map_lookup_elem(&chains, &key);
 	if (!chain) {
 		bpf_map_update_elem(&chains, &key, &blank_chain, BPF_NOEXIST);
@@ -174,7 +190,7 @@ static __always_inline void owes_waker(struct thread *waker, u64 from, u64 now, 
 	held->holder = waker->tgid;
 	held->steps = 1;
 	held->why = quota * 2 > held->ns ? STOOD_BY_QUOTA : STOOD;
-	held->nice = waker->nice;
+	held->rank = rank_of(waker->prio, waker->nice);
 	__builtin_memcpy(held->comm, waker->comm, COMM);
 }
 
@@ -235,6 +251,7 @@ static __always_inline void is_woken_by(struct thread *thread, struct task_struc
 {
 	u64 now = bpf_ktime_get_ns(), from = thread->asleep_from;
 	struct held held = {}, behind;
+	s32 rank;
 	u8 slept;
 
 	owes_waker(waker, from, now, &held);
@@ -244,15 +261,16 @@ static __always_inline void is_woken_by(struct thread *thread, struct task_struc
 		behind.ns = waker->held.ns;
 	if (held.ns < LEAST_STRETCH && behind.ns < LEAST_STRETCH)
 		return;
+	rank = rank_of(prio_of(task), thread->nice);
 	slept = slept_in(task);
 	held.slept = slept;
 	if (behind.slept == SLEPT_IN_FUTEX)
 		behind.slept = slept;
 	if (held.ns >= LEAST_STRETCH)
-		add_chain(thread, &held);
+		add_chain(thread, &held, inverts(&held, rank));
 	if (behind.ns >= LEAST_STRETCH) {
 		behind.steps++;
-		add_chain(thread, &behind);
+		add_chain(thread, &behind, inverts(&behind, rank));
 	}
 	/* The longer of the two is passed on. */
 	thread->held = held.ns >= behind.ns ? held : behind;

@@ -81,8 +81,7 @@ static __noinline int waited_for_journal(struct thread *thread, struct thread *j
 		return 0;
 	held.slept = SLEPT_FOR_JOURNAL;
 	held.steps = 1;
-	held.nice = thread->nice;
-	add_chain(thread, &held);
+	add_chain(thread, &held, NOT_INVERTED);
 	return 0;
 }
 

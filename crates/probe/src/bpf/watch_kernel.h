@@ -66,6 +66,7 @@ struct task_struct___watch {
 	unsigned int flags;
 	u64 start_time;
 	int prio;
+	int normal_prio;
 	unsigned int wake_cpu;
 	/* Since 7.2 these are bytes. libbpf adapts a load to another size only if the field is
 	 * unsigned. */
@@ -147,6 +148,12 @@ struct pt_regs___watch {
 static __always_inline s32 prio_of(struct task_struct *task)
 {
 	return ((struct task_struct___watch *)task)->prio;
+}
+
+/* The priority of its own policy, without one that a lock passes on to it. */
+static __always_inline s32 normal_prio_of(struct task_struct *task)
+{
+	return ((struct task_struct___watch *)task)->normal_prio;
 }
 
 struct thread_info___watch {

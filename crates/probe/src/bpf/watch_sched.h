@@ -14,9 +14,9 @@
 #define COMM_EVERY 64
 
 /* If the waker was not runnable during a sleep and no lock was waited for, the waker is recorded
- * once in 17 waits only. 17 is prime, so wakers that take turns are all recorded in turn. A
- * multiple of 17, times the inverse of 17 in 32 bits, is small; every other product is large. At
- * each wake-up this costs less than a division. */
+ * only at the first wake-up of an interval, and once in 17 waits. 17 is prime, so wakers that take
+ * turns are all recorded in turn. A multiple of 17, times the inverse of 17 in 32 bits, is small;
+ * every other product is large. At each wake-up this costs less than a division. */
 #define INVERSE_OF_17 0xf0f0f0f1u
 #define IS_SEVENTEENTH(count) ((u32)(count) * INVERSE_OF_17 <= 0xffffffffu / 17)
 
@@ -74,6 +74,7 @@ static __always_inline void add_pair(struct pairs *table, struct thread *thread,
 				pair->forced += ns;
 				pair->prio = ran->prio;
 				pair->victim_prio = thread->prio;
+				pair->normal_prio = ran->normal_prio;
 			}
 			return;
 		}
@@ -206,8 +207,11 @@ static __always_inline void stops_waiting(struct thread *thread, struct task_str
 	throttled = take_throttled(thread, task, now);
 	share_out(thread, number, not_shared_from(thread, throttled), now);
 	thread->ready += waited;
-	if (waited >= LEAST_STRETCH)
+	if (waited >= LEAST_STRETCH) {
 		note_stretch(thread, now, throttled);
+		/* A lock may have passed on another priority meanwhile. */
+		thread->prio = prio_of(task);
+	}
 	keep_worst(thread->worst, thread->worst_of, waited);
 	if (throttled)
 		keep_worst(thread->throttled_worst, thread->throttled_worst_of, throttled);
@@ -263,6 +267,7 @@ static __always_inline void remember(struct cpu *cpu, struct task_struct *next, 
 	ran->from = now;
 	ran->tgid = thread ? thread->tgid : 0;
 	ran->prio = prio_of(next);
+	ran->normal_prio = normal_prio_of(next);
 	ran->session = thread ? thread->session : 0;
 	if (thread)
 		__builtin_memcpy(ran->comm, thread->comm, COMM);
@@ -361,13 +366,15 @@ int BPF_PROG(watch_waking, struct task_struct *task)
 		return 0;
 	waker = both ? entry_at(both) : 0;
 	owes = may_owe(thread, waker);
-	asked = owes || thread->lock || commits_journal(waker) || IS_SEVENTEENTH(thread->waits);
+	asked = owes || thread->lock || commits_journal(waker) || IS_SEVENTEENTH(thread->waits) ||
+		thread->waker_of != interval;
 	if (asked || slept_long(thread, waker))
 		/* An interrupt only happens to run on top of the current task. */
 		note_by_nobody(thread, task, !both || is_interrupt());
 	if (!asked)
 		return 0;
 	thread->waker = thread->by_nobody ? 0 : process_of(waker, both);
+	thread->waker_of = interval;
 	if (thread->waker && thread->state == UNINTERRUPTIBLE) {
 		if (thread->lock == WAITS_FOR_HANDLES)
 			closes_last_handle(thread, both);

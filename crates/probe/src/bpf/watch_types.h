@@ -93,7 +93,8 @@ struct held {
 	/* SLEPT_IN_FUTEX if all sleepers of the chain slept so, else how another one slept. */
 	u8 slept;
 	u8 pad;
-	s32 nice;
+	/* The rank of that other thread (`rank_of`). */
+	s32 rank;
 	char comm[COMM];
 	/* Only for a journal. */
 	u32 thread;
@@ -166,6 +167,7 @@ struct thread {
 	 * waiting. */
 	u32 samples;
 	u32 spins;
+	u32 tid_here;
 	/* Part of `ready` throttled, by the level of the group whose quota was used up. */
 	u64 throttled[LEVELS];
 	/* The lock of its own address space: the waits, and the part of them in which threads of
@@ -252,9 +254,12 @@ struct thread {
 	u32 throttled_worst_of[2];
 	u64 beside_worst[2];
 	u32 beside_worst_of[2];
-	/* Its priority when it became runnable, in the kernel's numbers. */
+	/* Its priority when it became runnable or, after a long wait, when it got a CPU, in the
+	 * kernel's numbers. */
 	s32 prio;
-	u32 tid_here;
+	/* The interval in which `waker` was recorded. It is here because each wake-up touches
+	 * `prio` too. */
+	u32 waker_of;
 	/* Its last stretches of runnable time, and its last sleep that it lost to such stretches
 	 * of another thread. */
 	u32 stretch_at;
@@ -281,9 +286,10 @@ struct runner {
 	u64 from;
 	u32 tgid;
 	u32 session;
-	/* In the kernel's numbers. */
+	/* In the kernel's numbers: its priority, and the one of its own policy. The first one is
+	 * higher while a lock passes on the priority of a thread that waits. */
 	s32 prio;
-	u32 pad;
+	s32 normal_prio;
 	char comm[COMM];
 };
 
@@ -323,7 +329,8 @@ struct pair {
 	s32 victim_prio;
 	/* Session of the culprit. */
 	u32 session;
-	u32 pad;
+	/* The priority of the culprit's own policy then. */
+	s32 normal_prio;
 	char comm[COMM];
 };
 
@@ -361,6 +368,10 @@ struct reader {
  * waited until a handle was closed. */
 enum slept { SLEPT_OTHERWISE, SLEPT_IN_FUTEX, SLEPT_FOR_INPUT, SLEPT_FOR_JOURNAL };
 
+/* Whether the holder has the lower priority: the higher nice value, or a lower priority than a
+ * sleeper with a real-time or deadline policy. */
+enum inverted { NOT_INVERTED, INVERTED_BY_NICE, INVERTED_BY_POLICY };
+
 struct chain_key {
 	u32 sleeper;
 	/* Process of the thread that was runnable, or that had the handle of a journal. */
@@ -368,7 +379,6 @@ struct chain_key {
 	u8 slept;
 	u8 steps;
 	u8 why;
-	/* Whether the holder has the lower priority. */
 	u8 inverted;
 };
 

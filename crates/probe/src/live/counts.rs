@@ -71,13 +71,15 @@ pub struct ThreadCounts {
     pub state: ThreadState,
     /// When that state began.
     pub since_ns: u64,
-    /// Process that woke it last; 0 if an interrupt did.
+    /// Process that woke it last, as far as this was recorded in the last two intervals; 0 if an
+    /// interrupt did.
     pub waker: u32,
     /// Its session when it was first seen.
     pub session: u32,
     /// Its nice value when it was first seen.
     pub nice: i32,
-    /// Whether it had a deadline policy when it became runnable last.
+    /// Whether it had a deadline policy when it became runnable last or, after a long wait, when it
+    /// got a CPU.
     pub is_deadline: bool,
     /// Time on a CPU.
     pub ran_ns: u64,
@@ -258,6 +260,9 @@ pub struct PairCounts {
     pub prio: i32,
     /// The priority of the victim.
     pub victim_prio: i32,
+    /// The priority of the process's own policy at that time. It is lower than `prio` if a lock
+    /// passed on the priority of a thread that waits for it.
+    pub normal_prio: i32,
     /// Session of the process that ran.
     pub session: u32,
 }
@@ -305,8 +310,10 @@ pub struct ChainKey {
     pub by_quota: bool,
     /// What the holder did.
     pub did: Did,
-    /// Whether the holder has the lower priority, by nice value.
+    /// Whether the holder has the lower priority.
     pub inverted: bool,
+    /// Whether that is so because the sleeper has a real-time or deadline policy.
+    pub by_policy: bool,
 }
 
 /// How long threads of a process slept while a thread of the same or another process was runnable

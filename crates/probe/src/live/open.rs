@@ -174,6 +174,7 @@ fn share(
                     forced_ns: if is_forced { ns } else { 0 },
                     prio: ran.prio,
                     victim_prio: thread.prio,
+                    normal_prio: ran.normal_prio,
                     session: ran.session,
                 });
             }
@@ -198,12 +199,17 @@ mod tests {
         Thread { state: READY, level: UNKNOWN, prio: 120, ..of(thread) }
     }
 
+    /// What ran on CPU 0: since when, its process, and its priority. Its own policy is the usual
+    /// one.
     fn cpu(ran: &[(u64, u32, i32)]) -> Vec<Option<Cpu>> {
         let mut cpu: Cpu = zeroed();
         for (from, tgid, prio) in ran {
             cpu.head += 1;
             let place = &mut cpu.ring[(cpu.head % RUNNERS as u64) as usize];
-            (place.from, place.tgid, place.prio) = (*from, *tgid, *prio);
+            place.from = *from;
+            place.tgid = *tgid;
+            place.prio = *prio;
+            place.normal_prio = 120;
         }
         vec![Some(cpu)]
     }
@@ -263,6 +269,7 @@ mod tests {
         let equal = Thread { prio: 50, ..waiting() };
         let (_, pairs) = read(&mut Open::default(), &equal, &cpu(&[(500, 7, 50)]), 3_000);
         assert_eq!((pairs[0].forced_ns, pairs[0].prio, pairs[0].victim_prio), (2_000, 50, 50));
+        assert_eq!(pairs[0].normal_prio, 120);
         let above = Thread { prio: 49, ..waiting() };
         let (_, pairs) = read(&mut Open::default(), &above, &cpu(&[(500, 7, 50)]), 3_000);
         assert_eq!(pairs[0].forced_ns, 0);

@@ -55,6 +55,12 @@ pub fn text(characters: &[i8]) -> String {
     event::name(&characters.iter().map(|character| character.cast_unsigned()).collect::<Vec<u8>>())
 }
 
+/// Whether something was recorded in `interval`, in the one before, or since it ended. Intervals
+/// are numbered, and the numbers start again at 0.
+fn is_recent(of: u32, interval: u32) -> bool {
+    of.wrapping_add(1).wrapping_sub(interval) <= 2
+}
+
 /// The worst value of `interval`; two intervals are kept.
 fn worst(worst: [u64; 2], of: [u32; 2], interval: u32) -> u64 {
     let at = (interval & 1) as usize;
@@ -88,7 +94,7 @@ impl Thread {
                 _ => ThreadState::Unknown,
             },
             since_ns: self.since,
-            waker: self.waker,
+            waker: if is_recent(self.waker_of, interval) { self.waker } else { 0 },
             session: self.session,
             nice: self.nice,
             // The kernel's only negative priority.
@@ -187,6 +193,7 @@ impl Pairs {
             forced_ns: pair.forced,
             prio: pair.prio,
             victim_prio: pair.victim_prio,
+            normal_prio: pair.normal_prio,
             session: pair.session,
         })
     }
@@ -220,6 +227,7 @@ impl Chain {
                     _ => Did::Stood,
                 },
                 inverted: key.inverted != 0,
+                by_policy: key.inverted == 2,
             },
             name: text(&self.comm),
             ns: self.ns,
@@ -271,6 +279,31 @@ mod tests {
         };
         assert_eq!((of(0), of(1)), ((Did::Stood, false), (Did::Stood, true)));
         assert_eq!((of(2), of(3)), ((Did::SleptForDevice, false), (Did::Otherwise, false)));
+    }
+
+    #[test]
+    fn a_waker_counts_for_two_intervals() {
+        let thread = Thread::read(&[0; size_of::<Thread>()]).unwrap();
+        let waker = |waker_of, interval| Thread { waker: 7, waker_of, ..thread }.counts(interval);
+        // It is read while the next interval has begun already.
+        for waker_of in [4, 5, 6] {
+            assert_eq!(waker(waker_of, 5).waker, 7, "{waker_of}");
+        }
+        for waker_of in [0, 3, 7, u32::MAX] {
+            assert_eq!(waker(waker_of, 5).waker, 0, "{waker_of}");
+        }
+        assert_eq!((waker(u32::MAX, 0).waker, waker(u32::MAX - 1, 0).waker), (7, 0));
+    }
+
+    #[test]
+    fn a_sleeper_with_a_policy_is_told_from_one_with_a_lower_nice_value() {
+        let blank = RawChainKey::read(&[0; size_of::<RawChainKey>()]).unwrap();
+        let chain = Chain::read(&[0; size_of::<Chain>()]).unwrap();
+        let of = |inverted| {
+            let key = chain.counts(&RawChainKey { inverted, ..blank }, 0).key;
+            (key.inverted, key.by_policy)
+        };
+        assert_eq!([of(0), of(1), of(2)], [(false, false), (true, false), (true, true)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::family::{Family, Labels};
 use super::names::Names;
 use crate::prose::{live as words, plain};
 use model::Live;
-use model::live::{AnswerState, Node, Role, Victim};
+use model::live::{AnswerState, Node, ThreadRole, Victim};
 
 /// Most programs with series of their own.
 const PROGRAMS: usize = 20;
@@ -116,7 +116,7 @@ fn findings(live: &Live, names: &mut Names) -> Vec<(Labels, f64)> {
 
 /// The time of a node's schedulers by activity, in nanoseconds.
 pub(super) fn did(node: &Node) -> [(&'static str, u64); 5] {
-    let all = node.role(Role::Scheduler).copied().unwrap_or_default();
+    let all = node.role(ThreadRole::Scheduler).copied().unwrap_or_default();
     [
         ("ran", all.ran_ns),
         ("spun", all.spun_ns),

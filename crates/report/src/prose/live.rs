@@ -154,7 +154,7 @@ pub fn account(victim: &Victim, over_ns: u64) -> String {
     let parts = &victim.parts;
     let mut all: Vec<(u64, String)> = Vec::new();
     let neighbour = |part: &NeighbourPart| {
-        (part.ns, format!("behind {}{}", short_name(&part.program), short_why(&part.why)))
+        (part.ns, format!("behind {}{}", short_name(&part.program), short_why(part)))
     };
     all.extend(parts.neighbours.iter().map(neighbour));
     let quota = |part: &GroupPart| (part.ns, format!("quota of {}", group(part)));
@@ -217,10 +217,11 @@ pub fn group(part: &GroupPart) -> String {
     named.unwrap_or_else(|| plain(&part.group))
 }
 
-fn short_why(why: &Why) -> String {
-    match why {
-        Why::RealTime(priority) => format!(" (real-time priority {priority})"),
-        Why::SamePriority(priority) => format!(" (the same real-time priority {priority})"),
+fn short_why(part: &NeighbourPart) -> String {
+    let name = part.policy.map(|policy| format!(", {}", policy.name())).unwrap_or_default();
+    match &part.why {
+        Why::RealTime(priority) => format!(" (real-time priority {priority}{name})"),
+        Why::SamePriority(priority) => format!(" (the same real-time priority {priority}{name})"),
         Why::Deadline => " (deadline policy)".to_owned(),
         Why::Weight { victim, culprit } => {
             format!(" (weight {} against {})", culprit.weight, victim.weight)
@@ -585,7 +586,22 @@ fn to(loss: &Loss) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::live::Opaque;
+    use model::live::{Opaque, Parts, RealTimePolicy};
+
+    #[test]
+    fn an_account_names_a_real_time_policy_that_is_known() {
+        let account = |why: Why, policy| {
+            let behind = NeighbourPart { ns: 400_000_000, why, policy, ..Default::default() };
+            let parts = Parts { neighbours: vec![behind], ..Parts::default() };
+            account(&Victim { parts, ..Victim::default() }, 1_000_000_000)
+        };
+        let above = account(Why::RealTime(50), Some(RealTimePolicy::Fifo));
+        assert!(above.ends_with(" (real-time priority 50, SCHED_FIFO)"), "{above}");
+        let same = account(Why::SamePriority(50), Some(RealTimePolicy::RoundRobin));
+        assert!(same.ends_with(" (the same real-time priority 50, SCHED_RR)"), "{same}");
+        let unknown = account(Why::RealTime(50), None);
+        assert!(unknown.ends_with(" (real-time priority 50)"), "{unknown}");
+    }
 
     #[test]
     fn a_finding_of_a_newer_version_is_shown_as_far_as_it_goes() {

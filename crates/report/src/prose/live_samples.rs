@@ -7,8 +7,8 @@ use super::live::{
 use model::Live;
 use model::live::{
     BusyLink, Code, CodeTime, Finding, Inside, Mailbox, Micro, Missing, Node, NodeFigures,
-    NodeMemory, NotMeasurable, Place, Problem, Program, Role, RoleTime, Scope, Sleeper, Source,
-    SourceUse, Why, Workload,
+    NodeMemory, NodeProblem, NotMeasurable, Place, Program, RoleTime, Scope, Sleeper, Source,
+    SourceUse, ThreadRole, Why, Workload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use watch::workload::sentence;
@@ -198,7 +198,10 @@ fn nodes() -> Vec<String> {
         name: Some("web@host".to_owned()),
         schedulers: 4,
         online: 2,
-        roles: vec![role(Role::Scheduler, 800_000_000), role(Role::DirtyCpu, 40_000_000)],
+        roles: vec![
+            role(ThreadRole::Scheduler, 800_000_000),
+            role(ThreadRole::DirtyCpu, 40_000_000),
+        ],
         code: places.into(),
         quota_cpus: Some(0.5),
         throttled_periods: Some(0.9),
@@ -209,7 +212,7 @@ fn nodes() -> Vec<String> {
     let figures = Some(figures());
     let answers = Inside { name: "web@host".to_owned(), problem: None, figures };
     all.push(inside(&answers));
-    all.push(inside(&Inside { problem: Some(Problem::Silent(3_000)), ..answers }));
+    all.push(inside(&Inside { problem: Some(NodeProblem::Silent(3_000)), ..answers }));
     all
 }
 
@@ -240,25 +243,25 @@ fn figures() -> NodeFigures {
 fn problems() -> Vec<String> {
     let why = || "No such file or directory".to_owned();
     let all = [
-        Problem::Connecting,
-        Problem::Host(why()),
-        Problem::NoEpmd(why()),
-        Problem::NotThere,
-        Problem::Connect(why()),
-        Problem::Elsewhere("10.0.0.7".to_owned()),
-        Problem::ForeignPort { port_user: 1000, cookie_user: 100 },
-        Problem::UnknownOwner(why()),
-        Problem::OtherName("db@host".to_owned()),
-        Problem::WrongCookie,
-        Problem::Tls,
-        Problem::Refused("not_allowed".to_owned()),
-        Problem::NoProcess("system_limit".to_owned()),
-        Problem::NoProcess("badarg".to_owned()),
-        Problem::Release("24".to_owned()),
-        Problem::Silent(3_000),
-        Problem::Nonsense("a word".to_owned()),
-        Problem::Memory(128),
-        Problem::Ended,
+        NodeProblem::Connecting,
+        NodeProblem::Host(why()),
+        NodeProblem::NoEpmd(why()),
+        NodeProblem::NotThere,
+        NodeProblem::Connect(why()),
+        NodeProblem::Elsewhere("10.0.0.7".to_owned()),
+        NodeProblem::ForeignPort { port_user: 1000, cookie_user: 100 },
+        NodeProblem::UnknownOwner(why()),
+        NodeProblem::OtherName("db@host".to_owned()),
+        NodeProblem::WrongCookie,
+        NodeProblem::Tls,
+        NodeProblem::Refused("not_allowed".to_owned()),
+        NodeProblem::NoProcess("system_limit".to_owned()),
+        NodeProblem::NoProcess("badarg".to_owned()),
+        NodeProblem::Release("24".to_owned()),
+        NodeProblem::Silent(3_000),
+        NodeProblem::Nonsense("a word".to_owned()),
+        NodeProblem::Memory(128),
+        NodeProblem::Ended,
     ];
     all.iter().map(|one| format!("Inside web@host: {}", problem(one))).collect()
 }

@@ -33,7 +33,7 @@ static void worker(long number)
 /* Waits for `periods` periods and a refill just before. Returns the CPU time in us. */
 static uint64_t used_at(uint64_t periods, uint64_t *counted_periods)
 {
-	uint64_t before, end = now() + 60000000000ULL;
+	uint64_t before, end = now() + (DURATION_MS + 60000) * 1000000ULL;
 
 	do {
 		before = counted("cpu.stat", "nr_periods ");

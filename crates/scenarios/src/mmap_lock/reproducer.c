@@ -4,14 +4,13 @@
  * preempted while it holds the mmap lock keeps each call waiting. In the control they read an idle
  * twin with as many mappings as that process has half way through a trial.
  */
-#define PAGES (REGION_BYTES / 4096)
-#define CALLS_OF_TWIN (DURATION_MS * 1000L / 2 / (PAUSE_US + 20))
-
 struct seen {
 	volatile uint64_t pid[2], begun, lost, done, go;
+	volatile int refused;
 };
 static struct seen *seen;
 static int cpu_mapper, cpu_load, read_mapper;
+static uint64_t page_size, pages, calls_of_twin;
 
 static void clean_up(void)
 {
@@ -24,6 +23,17 @@ static void set_up(void)
 
 	cpu_mapper = cpu_at(0);
 	cpu_load = cpu_at(1);
+	/* Some C libraries have no function for the policy. */
+	if (getpriority(PRIO_PROCESS, 0) || syscall(SYS_sched_getscheduler, 0) != SCHED_OTHER)
+		skip("run it at nice 0 and under the usual policy");
+	page_size = sysconf(_SC_PAGESIZE);
+	pages = REGION_BYTES / page_size;
+	if (!pages)
+		skip("the region is smaller than a page");
+	/* After 3 calls per page, the region is split as far as it will ever be. */
+	calls_of_twin = DURATION_MS * 1000ULL / 2 / (PAUSE_US + 20);
+	if (calls_of_twin > 3 * pages)
+		calls_of_twin = 3 * pages;
 	seen = shared(sizeof(*seen));
 	snprintf(path, sizeof(path), "/proc/self/%s", PROCFILE);
 	if (access(path, R_OK))
@@ -33,13 +43,13 @@ static void set_up(void)
 /* Maps or unmaps one page. Both split the region into more and more mappings. */
 static void call(char *region, char *there)
 {
-	uint64_t page = chance() % PAGES;
-	char *at = region + page * 4096;
+	uint64_t page = chance() % pages;
+	char *at = region + page * page_size;
 
 	if (there[page])
-		munmap(at, 4096);
+		munmap(at, page_size);
 	else
-		mmap(at, 4096, PROT_READ | PROT_WRITE,
+		mmap(at, page_size, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE, -1, 0);
 	there[page] = !there[page];
 }
@@ -47,15 +57,15 @@ static void call(char *region, char *there)
 /* The process with the mappings: the mapper, or its idle twin. */
 static void mapper(long twin)
 {
-	char *there = malloc(PAGES);
+	char *there = malloc(pages);
 	char *region = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (region == MAP_FAILED || !there)
 		_exit(1);
-	memset(there, 1, PAGES);
+	memset(there, 1, pages);
 	pin(twin ? cpu_load : cpu_mapper);
-	for (long i = 0; i < 256 + (twin ? CALLS_OF_TWIN : 0); i++)
+	for (uint64_t i = 0; i < 256 + (twin ? calls_of_twin : 0); i++)
 		call(region, there);
 	seen->pid[twin] = getpid();
 	while (twin)
@@ -84,7 +94,8 @@ static void reader(long nice)
 	int file;
 
 	pin(cpu_load);
-	setpriority(PRIO_PROCESS, 0, nice);
+	if (setpriority(PRIO_PROCESS, 0, nice))
+		seen->refused = errno;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)seen->pid[!read_mapper], PROCFILE);
 	while ((file = open(path, O_RDONLY)) >= 0) {
 		while (read(file, buffer, sizeof(buffer)) > 0)
@@ -125,6 +136,8 @@ static double trial(int with_cause)
 	seen->go = 1;
 	for (at = now(), end = at + (DURATION_MS + HANG_MS) * 1000000ULL; !seen->done && now() < end;)
 		rest_ms(1);
+	if (seen->refused)
+		broken("nice %d for the readers: %s", NICE, strerror(seen->refused));
 	lost = seen->lost;
 	begun = seen->begun;
 	/* A call that has not returned counts with its whole time. */

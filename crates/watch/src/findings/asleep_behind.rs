@@ -2,15 +2,16 @@
 //! CPU. A condition variable looks like a lock.
 //!
 //! This is a finding only if that thread, the holder, has its own reason not to run: either a quota
-//! throttles it, or it has a higher nice value or a lower weight than the thread that waits
-//! (priority inversion). If both threads only share a busy machine, the wait follows from the
-//! machine's load alone.
+//! throttles it, or it has a higher nice value or a lower weight than the thread that waits, or a
+//! lower priority than such a thread with a real-time policy (priority inversion). If both threads
+//! only share a busy machine, the wait follows from the machine's load alone.
 //!
 //! A thread that waits for a message sleeps too. The message is an answer that it needs, or new
 //! work. A server whose client is throttled sleeps between two requests, and loses nothing. From
 //! outside the two look alike. So the finding about the quota names who sleeps for its messages,
 //! and there is no finding about the sleeper. Processes of one name in one group pass locks on by
-//! messages. So between these an inversion counts for messages too.
+//! messages. So between these an inversion counts for messages too, but not if it is one by a
+//! real-time policy: what such a thread gets by messages is mostly work.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -46,9 +47,13 @@ pub struct Facts {
     /// Share of the time in locks, or for messages of an alike program, in which a quota throttled
     /// the other thread.
     by_quota: f64,
-    /// Share of that time in which the other thread had the higher nice value or the lower
-    /// weight.
+    /// Share of that time in which the other thread had the lower priority: the higher nice value,
+    /// the lower weight, or a lower priority than a sleeper with a real-time or deadline policy.
     inverted: f64,
+    /// Share of that time in which the sleeper had such a policy, and the other thread the lower
+    /// priority.
+    #[serde(default)]
+    by_policy: f64,
     /// The weights of the other thread and of the sleeper, at the level where their groups or
     /// sessions part. Present only if the other's weight is the lower one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,6 +123,11 @@ impl Stall for AsleepBehind {
         let time = percent(facts.inverted);
         let why = match &facts.weights {
             _ if is_by_quota(facts) => "a quota throttles it".to_owned(),
+            _ if is_by_policy(facts) => format!(
+                "the sleeper has a real-time or deadline policy, and that thread has none or a \
+                 lower priority (for {} of that time)",
+                percent(facts.by_policy)
+            ),
             Some((other, own)) => format!(
                 "the scheduler gives it less weight (for {time} of that time): {}, the sleeper {}",
                 words::weight(other),
@@ -164,10 +174,13 @@ impl Stall for AsleepBehind {
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         let of = |sleeps, by_quota, through_others| {
-            let facts = Facts { sleeps, by_quota, inverted: 0.9, weights: None, through_others };
+            let facts = Facts { sleeps, by_quota, through_others, ..Facts::default() };
+            let facts = Facts { inverted: 0.9, ..facts };
             let fixes = fixes(&facts, (sleeps == Sleeps::Input).then_some(42));
             (facts, fixes)
         };
+        let by_policy = Facts { inverted: 0.9, by_policy: 0.9, ..Facts::default() };
+        let fixes_by_policy = fixes(&by_policy, None);
         let weighed = |of: WeightOf| {
             let other = Weight { weight: 102, of };
             let own = Weight { weight: 1024, of: WeightOf::Group("/web".to_owned()) };
@@ -183,6 +196,7 @@ impl Stall for AsleepBehind {
             of(Sleeps::Lock, 0.0, 0.0),
             of(Sleeps::Lock, 0.9, 0.9),
             of(Sleeps::Input, 0.0, 0.0),
+            (by_policy, fixes_by_policy),
         ]
     }
 }
@@ -192,10 +206,19 @@ fn is_by_quota(facts: &Facts) -> bool {
     facts.by_quota > MOSTLY || facts.by_quota > facts.inverted
 }
 
+/// Whether the real-time or deadline policy of the sleeper explains more of the sleep than weights
+/// do. Such a thread runs before all others, so weights do not matter beside it.
+fn is_by_policy(facts: &Facts) -> bool {
+    facts.by_policy > facts.inverted * MOSTLY
+}
+
 /// The fixes. For two sessions, `other_session` is a process of the other session.
 fn fixes(facts: &Facts, other_session: Option<u32>) -> Vec<Fix> {
     if is_by_quota(facts) {
         return vec![Fix::RaiseQuota];
+    }
+    if is_by_policy(facts) {
+        return vec![Fix::Inherit];
     }
     let same = match facts.weights.as_ref().map(|(other, _)| &other.of) {
         // Such a holder hardly runs beside others, however little it does under the lock.
@@ -229,6 +252,7 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
         sleeps: if is_input { Sleeps::Input } else { Sleeps::Lock },
         by_quota: share(asleep.by_quota_ns),
         inverted: share(asleep.inverted_ns),
+        by_policy: share(asleep.by_policy_ns),
         weights: asleep.weights.clone(),
         through_others: share(asleep.through_others_ns),
     };
@@ -248,11 +272,12 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     }
 }
 
-/// A stall of this kind in the lab. None if the victim does not sleep in a lock, or if weights of
-/// groups or sessions are the cause.
+/// A stall of this kind in the lab. None if the victim does not sleep in a lock, or if its policy
+/// or weights of groups or sessions are the cause.
 fn run(facts: &Facts) -> Option<Run> {
     let by = match facts.weights.as_ref().map(|(other, _)| &other.of) {
         _ if is_by_quota(facts) => Cause::Quota,
+        _ if is_by_policy(facts) => return None,
         Some(WeightOf::IdlePolicy) => Cause::Idle,
         Some(_) => return None,
         None => Cause::Nice,
@@ -361,6 +386,36 @@ mod tests {
         assert_eq!(found(lock).len(), 1);
         assert!(found(ChainKey { inverted: false, ..lock }).is_empty());
         assert!(found(ChainKey { slept: SleptIn::Input, ..lock }).is_empty());
+    }
+
+    #[test]
+    fn a_lock_that_keeps_a_real_time_thread_waiting_is_told_with_that_policy() {
+        let nice = ChainKey { slept: SleptIn::Futex, inverted: true, ..ChainKey::default() };
+        let policy = ChainKey { by_policy: true, ..nice };
+        let told = |tick: &Tick| {
+            let all = AsleepBehind::find(&Window::of([tick]));
+            let [one] = &all[..] else { panic!("{all:?}") };
+            let cause = AsleepBehind::cause(one, &one.facts.read().unwrap());
+            let is_told = cause.contains("the sleeper has a real-time or deadline policy");
+            (is_told, one.fixes.read::<Vec<Fix>>().unwrap(), one.run.is_some())
+        };
+        assert_eq!(told(&tick(nice)), (false, vec![Fix::SameNice, Fix::Inherit], true));
+        assert_eq!(told(&tick(policy)), (true, vec![Fix::Inherit], false));
+        // Weights do not matter beside such a policy.
+        let mut light = tick(policy);
+        light.lineages.insert("/small".into(), vec!["/small".into(), "/".into()]);
+        light.weights.insert("/small".into(), 102);
+        assert!(told(&light).0);
+        // A larger part is inverted by nice values.
+        let mut both = tick(policy);
+        let longer = ChainKey { by_policy: false, ..both.chains[0].key };
+        both.chains.push(ChainCounts { key: longer, ns: 500 * MS, ..both.chains[0].clone() });
+        assert!(!told(&both).0);
+        // What it gets by messages is work.
+        let message = ChainKey { slept: SleptIn::Input, ..policy };
+        let mut own = tick(message);
+        own.chains[0].key.holder = 1;
+        assert!(AsleepBehind::find(&Window::of([&own])).is_empty());
     }
 
     #[test]

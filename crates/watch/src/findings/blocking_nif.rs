@@ -14,7 +14,7 @@ use crate::window::Window;
 use model::Unit;
 #[cfg(any(test, feature = "testing"))]
 use model::live::Configured;
-use model::live::{AnswerState, Code, Finding, NotMeasurable, Place, Role, Sure};
+use model::live::{AnswerState, Code, Finding, NotMeasurable, Place, Sure, ThreadRole};
 use model::prose::figures::{figure, percent};
 use model::suggestion::{Command, Run};
 use probe::live::Sampled;
@@ -247,7 +247,7 @@ fn lacks_memory(window: &Window, pid: u32, key: &Key) -> bool {
 /// Whether a library is on the stack in at least half of the samples of a scheduler that does this.
 fn is_in_library(node: &NodeSums, number: u32, what: Sampled) -> bool {
     let wanted = node.samples.iter().filter(|(seen, _)| {
-        seen.role == Role::Scheduler && seen.number == number && seen.what == what
+        seen.role == ThreadRole::Scheduler && seen.number == number && seen.what == what
     });
     let (all, library) = wanted.fold((0_u64, 0_u64), |(all, library), (seen, count)| {
         let is_library = seen.place.code == Code::Library;
@@ -295,7 +295,7 @@ fn finding(
     let numbers: Vec<u32> = held.iter().map(|(number, _)| *number).collect();
     let wanted = if sleeps { Sampled::Asleep } else { Sampled::Silent };
     let samples = node.samples.iter().filter(|(seen, _)| {
-        seen.role == Role::Scheduler && seen.what == wanted && numbers.contains(&seen.number)
+        seen.role == ThreadRole::Scheduler && seen.what == wanted && numbers.contains(&seen.number)
     });
     // A library is better evidence than the VM: any word of the stack may point to the VM by
     // chance.
@@ -326,16 +326,18 @@ fn finding(
     })
 }
 
-/// The share of the time in which the schedulers that are not held slept.
+/// The share of the time in which the schedulers that are not held slept. A scheduler that lacks a
+/// CPU does not sleep.
 fn others_asleep(node: &NodeSums, online: u32, held: &[u32]) -> Option<f64> {
     let others = online.saturating_sub(u32::try_from(held.len()).unwrap_or(u32::MAX));
     if others == 0 || node.over_ns == 0 {
         return None;
     }
     let free = node.schedulers.iter().filter(|(number, _)| !held.contains(number));
-    let ran: u64 = free.map(|(_, one)| one.ran_ns).sum();
+    let awake = free.map(|(_, one)| one.ran_ns.saturating_add(one.ready_ns));
+    let awake = awake.fold(0, u64::saturating_add);
     let whole = f64::from(others) * node.over_ns as f64;
-    Some((1.0 - ran as f64 / whole).clamp(0.0, 1.0))
+    Some((1.0 - awake as f64 / whole).clamp(0.0, 1.0))
 }
 
 fn fixes(facts: &Facts, node: &NodeFacts) -> Vec<NativeFix> {
@@ -369,7 +371,7 @@ mod tests {
     }
 
     fn seen(what: Sampled, place: Place) -> Seen {
-        Seen { role: Role::Scheduler, number: 1, what, place, call: None }
+        Seen { role: ThreadRole::Scheduler, number: 1, what, place, call: None }
     }
 
     #[test]
@@ -389,6 +391,25 @@ mod tests {
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (900.0, 30.0));
         let fixes: Vec<NativeFix> = found.fixes.read().unwrap();
         assert!(fixes.len() == 2, "the other scheduler slept: {fixes:?}");
+    }
+
+    #[test]
+    fn another_scheduler_that_lacks_a_cpu_does_not_sleep() {
+        let of = |ready_ms: u64| {
+            let all = found(|node| {
+                let held = node.schedulers.get_mut(&1).unwrap();
+                held.call_ns = 900 * MS;
+                held.call_worst_ns = 30 * MS;
+                let other = node.schedulers.get_mut(&2).unwrap();
+                other.ran_ns = 250 * MS;
+                other.ready_ns = ready_ms * MS;
+            });
+            let facts: Facts = all[0].facts.read().unwrap();
+            let fixes: Vec<NativeFix> = all[0].fixes.read().unwrap();
+            (facts.others_asleep, fixes.len())
+        };
+        assert_eq!(of(0), (Some(0.75), 2));
+        assert_eq!(of(500), (Some(0.25), 1));
     }
 
     #[test]

@@ -49,6 +49,7 @@ pub enum Fix {
 
 impl Stall for BusyWait {
     const ID: &'static str = META.id;
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
@@ -118,10 +119,6 @@ fn most(window: &Window) -> f64 {
 
 fn finding(held: &Held) -> Option<Finding> {
     let quota = held.bound.cpus * 1e3;
-    // Then the spinning code is no scheduler that looks for work.
-    if held.node.facts.given.no_busy_wait {
-        return None;
-    }
     if held.spun < quota * SPUN_OF_QUOTA || held.caused() < LIMIT_MS_PER_S {
         return None;
     }
@@ -142,8 +139,10 @@ fn finding(held: &Held) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::Seen as Sample;
+    use crate::reader::GivenFlags;
     use crate::testing::node_under_quota;
-    use model::live::{Configured, Role};
+    use model::live::{Configured, ThreadRole};
 
     fn found(spins: u64, change: impl Fn(&mut crate::node::NodeTick)) -> Vec<Finding> {
         BusyWait::find(&Window::of([&node_under_quota(spins, change)]))
@@ -152,6 +151,7 @@ mod tests {
     #[test]
     fn a_quota_that_is_spun_away_is_found_with_flags_for_this_node() {
         let all = found(60, |node| node.facts.configured = Configured::RabbitMq);
+        assert_eq!(all[0].limit_ms_per_s, LIMIT_MS_PER_S);
         let facts: Facts = all[0].facts.read().unwrap();
         assert_eq!((facts.spun, facts.spun_ms_per_s, facts.quota_cpus), (0.6, 300.0, 0.5));
         assert_eq!((facts.throttled_periods, facts.caused_ms_per_s), (0.9, 420.0));
@@ -176,9 +176,29 @@ mod tests {
     #[test]
     fn a_node_that_no_quota_holds_may_spin() {
         let free = |node: &mut crate::node::NodeTick| {
-            node.roles.get_mut(&Role::Scheduler).unwrap().throttled_ns = 0;
+            node.roles.get_mut(&ThreadRole::Scheduler).unwrap().throttled_ns = 0;
         };
         assert!(found(90, free).is_empty() && found(1, |_| {}).is_empty());
         assert!(found(90, |node| node.facts.given.no_busy_wait = true).is_empty());
+    }
+
+    #[test]
+    fn only_schedulers_that_no_flag_keeps_from_spinning_count() {
+        let spinning = |role: ThreadRole, change: fn(&mut GivenFlags)| {
+            let all = found(60, |node| {
+                let seen = std::mem::take(&mut node.samples).into_iter();
+                node.samples = seen.map(|(seen, count)| (Sample { role, ..seen }, count)).collect();
+                change(&mut node.facts.given);
+            });
+            all.len()
+        };
+        let not_normal = |given: &mut GivenFlags| given.no_busy_wait = true;
+        assert_eq!(spinning(ThreadRole::Scheduler, not_normal), 0);
+        assert_eq!(spinning(ThreadRole::DirtyCpu, not_normal), 1);
+        assert_eq!(spinning(ThreadRole::DirtyIo, not_normal), 1);
+        assert_eq!(spinning(ThreadRole::DirtyCpu, |given| given.no_busy_wait_dirty_cpu = true), 0);
+        assert_eq!(spinning(ThreadRole::DirtyIo, |given| given.no_busy_wait_dirty_io = true), 0);
+        // Threads of native code are no schedulers.
+        assert_eq!(spinning(ThreadRole::Other, |_| ()), 0);
     }
 }

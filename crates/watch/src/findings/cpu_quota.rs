@@ -1,8 +1,8 @@
 //! Programs that a quota throttles because of the work of their group.
 
-use super::quota::{Cause, Held, LIMIT_MS_PER_S, Quota, held};
+use super::quota::{Cause, Enough, Held, LIMIT_MS_PER_S, Quota, held};
 #[cfg(any(test, feature = "testing"))]
-use super::quota::{Light, Started, Whose, sample};
+use super::quota::{Light, Started, Whose, sample, sample_above};
 use super::quota_blind;
 use super::stall::{Seen, Stall};
 use super::words;
@@ -26,6 +26,9 @@ const BURSTS: f64 = 0.8;
 /// of one period, so it cannot help a group that is throttled in many periods in a row.
 const BURST_PERIODS: f64 = 0.5;
 
+/// From this kernel on, what a CPU was given of a quota does not expire before it is used.
+const WITHOUT_EXPIRY: (u32, u32) = (5, 4);
+
 /// A quota throttles the victim.
 pub struct CpuQuota;
 
@@ -40,6 +43,10 @@ pub enum Fix {
     NewerKernel(String),
     /// A quota of at least this many CPUs.
     RaiseQuota(f64),
+    /// The same, with quotas above it that are smaller than that.
+    RaiseQuotas(Enough),
+    /// A longer period: the kernel's timer comes late.
+    LongerPeriod,
     Burst,
     /// One thread for each whole CPU of the quota, and at least one.
     FewerThreads(u32),
@@ -93,6 +100,13 @@ impl Stall for CpuQuota {
         match fix {
             Fix::NewerKernel(version) => format!("Use Linux {} or newer.", plain(version)),
             Fix::RaiseQuota(cpus) => words::raise_quota(*cpus),
+            Fix::RaiseQuotas(enough) => enough.sentence(),
+            Fix::LongerPeriod => {
+                "Use a longer period, and a quota that is larger by the same factor (cpu.max, \
+                 cpu.cfs_period_us). While the hypervisor or interrupts take the CPU, the kernel's \
+                 period timer comes late: see the column st of vmstat 1."
+                    .to_owned()
+            }
             Fix::Burst => {
                 "Let the group save unused quota (cpu.max.burst, cpu.cfs_burst_us).".to_owned()
             }
@@ -130,6 +144,7 @@ impl Stall for CpuQuota {
         let light = Light { threads: 60, cpus: 0.3, share: 0.6 };
         let light = Facts { light, threads: 1, culprit_threads: Some(1), ..sample() };
         let both = Facts { threads: 2, ..light.clone() };
+        let nested = Facts { above: sample_above(), ..sample() };
         let all = [
             sample(),
             bursts,
@@ -141,10 +156,11 @@ impl Stall for CpuQuota {
             of_threads,
             light,
             both,
+            nested,
             with(Cause::Spun(0.75)),
             with(Cause::UnderQuota),
         ];
-        all.map(|facts| (facts.clone(), fixes(&facts, 8, 1))).into()
+        all.map(|facts| (facts.clone(), fixes(&facts, 8, 1, None))).into()
     }
 }
 
@@ -185,27 +201,38 @@ fn finding(held: Held) -> Finding {
     // The scenario tests whether a kernel throttles a group under its quota. Where work or spinning
     // uses the quota up, it would find nothing.
     let run = (facts.cause == Cause::UnderQuota).then(|| run(&facts));
-    let fixes = fixes(&facts, held.online, culprits.first().map_or(1, |one| one.processes));
+    let processes = culprits.first().map_or(1, |one| one.processes);
+    let fixes = fixes(&facts, held.online, processes, held.kernel);
     let found = CpuQuota::found(&facts, &fixes);
     Finding { victim, other_victims, culprits, cost_ms_per_s, worst_ms, sure, run, ..found }
 }
 
-fn fixes(facts: &Facts, online: u32, processes: u32) -> Vec<Fix> {
+fn fixes(facts: &Facts, online: u32, processes: u32, kernel: Option<(u32, u32)>) -> Vec<Fix> {
     if facts.is_over() {
         return vec![Fix::LookAgain];
     }
-    let raise = Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online));
+    let raise = facts.enough(online).fix(Fix::RaiseQuota, Fix::RaiseQuotas);
     let whole = (facts.cpus().floor() as u32).max(1);
     // From outside, it cannot be seen how many of its processes a server can do without.
     let is_more = facts.culprit_threads.unwrap_or(facts.threads) > whole && processes == 1;
     let fewer = is_more.then_some(Fix::FewerThreads(whole));
     match facts.cause {
-        Cause::UnderQuota => vec![Fix::NewerKernel("5.4".to_owned())],
+        // An older kernel may have a late timer too, and one whose version is not known may be any.
+        Cause::UnderQuota => {
+            let may_lack = kernel.is_none_or(|kernel| kernel < WITHOUT_EXPIRY);
+            let newer = may_lack.then(|| Fix::NewerKernel(written(WITHOUT_EXPIRY)));
+            newer.into_iter().chain([Fix::LongerPeriod]).collect()
+        }
         Cause::Spun(_) => iter::once(Fix::StopSpinning).chain(fewer).collect(),
         // Its average use would have fitted into the quota.
         Cause::UsedUp if is_bursty(facts) => vec![Fix::Burst, raise],
         Cause::UsedUp => iter::once(raise).chain(fewer).collect(),
     }
+}
+
+/// A version as users know it.
+fn written((first, second): (u32, u32)) -> String {
+    format!("{first}.{second}")
 }
 
 fn is_bursty(facts: &Facts) -> bool {
@@ -277,13 +304,13 @@ mod tests {
     fn only_a_program_of_one_process_is_told_to_run_fewer_threads() {
         let facts = Facts { threads: 8, culprit_threads: Some(8), ..sample() };
         let fewer = |processes| {
-            let fixes = fixes(&facts, 8, processes);
+            let fixes = fixes(&facts, 8, processes, None);
             fixes.iter().any(|fix| matches!(fix, Fix::FewerThreads(_)))
         };
         assert!(fewer(1) && !fewer(2));
         // One thread of it beside seven of another program.
         let facts = Facts { culprit_threads: Some(1), ..facts };
-        assert!(!fixes(&facts, 8, 1).iter().any(|fix| matches!(fix, Fix::FewerThreads(_))));
+        assert!(!fixes(&facts, 8, 1, None).iter().any(|fix| matches!(fix, Fix::FewerThreads(_))));
     }
 
     #[test]
@@ -421,6 +448,43 @@ mod tests {
         let found = CpuQuota::find(&Window::of([&tick]));
         let facts: Facts = found[0].facts.read().unwrap();
         assert_eq!((facts.cause, &fixes_of(&found[0])[0]), (Cause::UsedUp, &Fix::Burst));
+    }
+
+    #[test]
+    fn a_kernel_that_has_the_change_is_not_advised_for_it() {
+        let fixes = |kernel| {
+            let mut tick = tick(0, 400);
+            tick.groups.push(group("/a/b", 50, 300, (10, 480)));
+            tick.machine.kernel = kernel;
+            fixes_of(&CpuQuota::find(&Window::of([&tick]))[0])
+        };
+        let both = [Fix::NewerKernel("5.4".to_owned()), Fix::LongerPeriod];
+        assert_eq!([fixes(Some((4, 18))), fixes(Some((5, 3)))], [&both[..], &both[..]]);
+        assert_eq!(fixes(None), both);
+        for kernel in [(5, 4), (6, 18)] {
+            assert_eq!(fixes(Some(kernel)), [Fix::LongerPeriod]);
+        }
+    }
+
+    #[test]
+    fn a_smaller_quota_above_is_to_be_raised_too() {
+        let fixes = |above_ms: u64| {
+            let mut tick = tick(0, 400);
+            tick.groups.push(group("/a/b", 50, 500, (10, 480)));
+            tick.groups.push(group("/a", above_ms, 500, (0, 0)));
+            // Groups beside it do not count.
+            tick.groups.push(group("/a/c", 10, 0, (0, 0)));
+            fixes_of(&CpuQuota::find(&Window::of([&tick]))[0])
+        };
+        let nested = Enough { cpus: 1.1, above: vec!["/a".to_owned()] };
+        assert_eq!(fixes(50), [Fix::RaiseQuotas(nested.clone())]);
+        assert_eq!(fixes(109), [Fix::RaiseQuotas(nested.clone())]);
+        assert_eq!(fixes(110), [Fix::RaiseQuota(1.1)]);
+        let said = CpuQuota::fix(&Fix::RaiseQuotas(nested));
+        assert_eq!(said, "Raise the quota to 1.1 CPUs or more, and also that of /a above it.");
+        let above = ["/a", "/"].map(str::to_owned).into();
+        let said = CpuQuota::fix(&Fix::RaiseQuotas(Enough { cpus: 1.1, above }));
+        assert!(said.ends_with(", and also those of /a and / above it."), "{said}");
     }
 
     fn thread_of(pid: u32, number: u32) -> ThreadCounts {

@@ -14,9 +14,9 @@ use scenarios::mailbox_flood::{META, MailboxFloodParams};
 use scenarios::params::Params;
 use serde::{Deserialize, Serialize};
 
-/// Time for which the process was in a function that may scan the mailbox, and did not wait, in
-/// milliseconds a second: a fifth of the time. A process that keeps up waits, and so does one
-/// that asked another process for something.
+/// Time for which the process was in a function that may scan the mailbox, and neither waited nor
+/// was suspended, in milliseconds a second: a fifth of the time. A process that keeps up waits, and
+/// so does one that asked another process for something.
 const LIMIT_MS_PER_S: f64 = 200.0;
 
 /// And its mailbox has at least this many messages. A scan of them takes tens of microseconds.
@@ -25,8 +25,8 @@ const LENGTH: u64 = dist::FLOODED;
 /// And it was sampled at least this often.
 const SAMPLES: u32 = 8;
 
-/// And it was in that function in at least this share of the samples in which it did not wait.
-/// Other work is spread over several functions.
+/// And it was in that function in at least this share of the samples in which it neither waited nor
+/// was suspended. Other work is spread over several functions.
 const SAME: f64 = 0.5;
 
 /// A process of an Erlang node may scan its long mailbox again and again.
@@ -162,8 +162,8 @@ fn scans(mailbox: &Mailbox, cost_ms_per_s: f64) -> bool {
     may_scan(mailbox) && mailbox.in_function >= SAME && cost_ms_per_s >= LIMIT_MS_PER_S
 }
 
-/// Whether the mailbox is long, and its process is in a function that may scan it although it does
-/// not wait.
+/// Whether the mailbox is long, and its process is in a function that may scan it although it
+/// neither waits nor is suspended.
 fn may_scan(mailbox: &Mailbox) -> bool {
     mailbox.length >= LENGTH && mailbox.samples >= SAMPLES && mailbox.waits_there
 }

@@ -1,6 +1,9 @@
 //! Erlang nodes with more schedulers than CPUs in their quota.
 
 use super::node_quota::{self, Held, LIMIT_MS_PER_S, held_for_long};
+use super::quota::Enough;
+#[cfg(any(test, feature = "testing"))]
+use super::quota::sample_above;
 use super::stall::{Seen, Stall};
 use super::words::{self, NodeFlag, NodeFlags};
 use crate::sums::largest;
@@ -40,6 +43,8 @@ pub enum Fix {
     Flags(NodeFlags),
     /// At least this many CPUs: a quota of this size would have been enough.
     RaiseQuota(f64),
+    /// The same, with quotas above it that are smaller than that.
+    RaiseQuotas(Enough),
 }
 
 impl Stall for MoreSchedulers {
@@ -82,6 +87,7 @@ impl Stall for MoreSchedulers {
         match fix {
             Fix::Flags(flags) => words::flags(flags),
             Fix::RaiseQuota(cpus) => words::raise_quota(*cpus),
+            Fix::RaiseQuotas(enough) => enough.sentence(),
         }
     }
 
@@ -104,7 +110,13 @@ impl Stall for MoreSchedulers {
         let changed = Facts { changed: true, ..by_flag.clone() };
         let fewer = || fewer(0.5, Configured::default());
         let both = || vec![fewer(), Fix::RaiseQuota(1.2)];
-        vec![(by_flag, both()), (by_itself, both()), (changed, vec![fewer()])]
+        let nested = vec![fewer(), Fix::RaiseQuotas(Enough::new(1.2, &sample_above()))];
+        vec![
+            (by_flag.clone(), both()),
+            (by_flag, nested),
+            (by_itself, both()),
+            (changed, vec![fewer()]),
+        ]
     }
 }
 
@@ -126,8 +138,9 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
     // No scheduler can use more than one CPU.
     let roomy = words::roomy((cpus + held.bound.lacked_cpus).min(online.into()), machine_cpus);
     // What the earlier quota throttled says nothing about this one.
-    let roomy = (!held.bound.changed).then_some(Fix::RaiseQuota(roomy));
-    let fixes: Vec<Fix> = std::iter::once(fewer).chain(roomy).collect();
+    let raise = || held.enough(roomy).fix(Fix::RaiseQuota, Fix::RaiseQuotas);
+    let raise = (!held.bound.changed).then(raise);
+    let fixes: Vec<Fix> = std::iter::once(fewer).chain(raise).collect();
     Some(held.finding(MoreSchedulers::found(&facts, &fixes)))
 }
 
@@ -150,10 +163,19 @@ fn fewer(cpus: f64, configured: Configured) -> Fix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::node_under_quota;
+    use crate::testing::{group, node_under_quota};
 
     fn found(change: impl Fn(&mut crate::node::NodeTick)) -> Vec<Finding> {
         MoreSchedulers::find(&Window::of([&node_under_quota(1, change)]))
+    }
+
+    #[test]
+    fn a_smaller_quota_above_is_to_be_raised_too() {
+        let mut tick = node_under_quota(1, |node| node.facts.online = None);
+        tick.groups.push(group("/", 50, 500, (0, 0)));
+        let fixes: Vec<Fix> = MoreSchedulers::find(&Window::of([&tick]))[0].fixes.read().unwrap();
+        let Some(Fix::RaiseQuotas(enough)) = fixes.last() else { panic!("{fixes:?}") };
+        assert_eq!(enough.above, ["/"]);
     }
 
     #[test]

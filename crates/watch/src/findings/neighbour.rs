@@ -3,9 +3,9 @@
 //! If two programs compete evenly for a machine without an idle CPU, both are slower, and neither
 //! is to blame: a build beside a build. So a victim is a program that gets less than its half. It
 //! is outnumbered, or weighs less, or sleeps now and then and finds its CPU taken each time it
-//! wakes. Programs of a session or a group count together, since a build consists of many. If the
-//! user named the programs to watch, even competition counts too. Time that an idle CPU would have
-//! spared is another finding.
+//! wakes. Programs of a session or a group count together, since a build consists of many: what
+//! they got, and what others lost to them. If the user named the programs to watch, even
+//! competition counts too. Time that an idle CPU would have spared is another finding.
 
 use super::stall::{Seen, Stall};
 use super::words;
@@ -16,7 +16,7 @@ use crate::why::IDLE;
 use crate::window::Window;
 use model::Unit;
 use model::live::{AnswerState, Finding, Source, Weight, WeightOf, Why};
-use model::prose::figures::figure;
+use model::prose::figures::{figure, plural};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -35,6 +35,14 @@ const SHARE: f64 = 0.15;
 /// either way is chance.
 const UNEVEN: f64 = 0.2;
 
+/// If one program of a job accounts for at least this share of what the victim lost to the job,
+/// the others are not told.
+const NEARLY_ALL: f64 = 0.9;
+
+/// And a program that ran for less than this instead of the victim, in milliseconds a second, is
+/// not counted among them.
+const LEAST_MS_PER_S: f64 = 1.0;
+
 /// Another program has the victim's CPU.
 pub struct Neighbour;
 
@@ -43,8 +51,13 @@ pub struct Neighbour;
 pub struct Facts {
     /// CPU time that the victim got, in milliseconds a second.
     victim_ran_ms_per_s: f64,
-    /// CPU time that the culprit got, in milliseconds a second.
+    /// CPU time that the culprit got, in milliseconds a second. If there are others, that of its
+    /// whole job.
     culprit_ran_ms_per_s: f64,
+    /// How many other programs of its job ran on the victim's CPU; 0 if nearly all of the time was
+    /// the culprit's.
+    #[serde(default)]
+    others: u32,
     /// Why the culprit had the CPU.
     #[serde(default)]
     why: Why,
@@ -82,15 +95,16 @@ impl Stall for Neighbour {
             found.share >= SHARE && found.uneven && window.rate(found.lacks_ns) >= LIMIT_MS_PER_S
         };
         let all: Vec<Found> = held_up(window).into_iter().filter(is_much).collect();
-        // Of two that compete, the victim is the one that gets less of what it wants.
-        let loses_less = |one: &&Found| {
-            !all.iter().any(|other| {
-                other.victim == one.culprit
-                    && other.culprit == one.victim
-                    && other.share > one.share
-            })
+        // Of two jobs that compete, the victim is the one that gets less of what it wants.
+        let share = |who: Party, behind: Party| {
+            let such = all.iter().filter(|found| found.parties() == (who, behind));
+            largest(such.map(|found| found.share))
         };
-        all.iter().filter(loses_less).map(|found| found.finding(window)).collect()
+        let is_victim = |found: &&Found| {
+            let (own, other) = found.parties();
+            share(own, other) >= share(other, own)
+        };
+        all.iter().filter(is_victim).map(|found| found.finding(window)).collect()
     }
 
     fn answer(seen: &Seen) -> Option<AnswerState> {
@@ -100,13 +114,21 @@ impl Stall for Neighbour {
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
-        format!(
-            "{} ran on the victim's CPU meanwhile. It got {} of CPU time, the victim {}.{}",
-            words::culprit(finding),
-            rate(facts.culprit_ran_ms_per_s),
-            rate(facts.victim_ran_ms_per_s),
-            words::why(&facts.why),
-        )
+        let culprit = words::culprit(finding);
+        let its = rate(facts.culprit_ran_ms_per_s);
+        let victims = rate(facts.victim_ran_ms_per_s);
+        let why = words::why(&facts.why, None);
+        match facts.others {
+            0 => format!(
+                "{culprit} ran on the victim's CPU meanwhile. It got {its} of CPU time, the victim \
+                 {victims}.{why}"
+            ),
+            others => format!(
+                "{culprit} and {} of its job ran on the victim's CPU meanwhile. That job got {its} \
+                 of CPU time, the victim {victims}.{why}",
+                plural(others.into(), "other program"),
+            ),
+        }
     }
 
     fn fix(fix: &Fix) -> String {
@@ -139,12 +161,15 @@ impl Stall for Neighbour {
 
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
-        let of = |why| {
-            let facts = Facts { victim_ran_ms_per_s: 400.0, culprit_ran_ms_per_s: 900.0, why };
+        let of = |others: u32, why: Why| {
+            let facts =
+                Facts { victim_ran_ms_per_s: 400.0, culprit_ran_ms_per_s: 900.0, others, why };
             let fixes = fixes(&facts.why, 7);
             (facts, fixes)
         };
-        words::why_samples().into_iter().map(of).collect()
+        let alone = words::why_samples().into_iter().map(|why| of(0, why));
+        let beside_others = [1, 8].map(|others| of(others, Why::Shared(None)));
+        alone.chain(beside_others).collect()
     }
 }
 
@@ -176,7 +201,7 @@ fn most(window: &Window) -> f64 {
     largest(held_up(window).into_iter().map(|found| window.rate(found.lacks_ns)))
 }
 
-/// Each program in scope, with the program of another job that takes most from it.
+/// Each program in scope, with the party that takes most from it.
 fn held_up(window: &Window) -> Vec<Found<'_>> {
     let mut jobs: HashMap<&Job, u64> = HashMap::new();
     for (key, sums) in &window.programs {
@@ -190,17 +215,74 @@ fn held_up(window: &Window) -> Vec<Found<'_>> {
 
 /// CPU time that a program got, together with all of its session or group.
 fn ran(window: &Window, jobs: &HashMap<&Job, u64>, key: &Key) -> u64 {
-    let own = || window.programs.get(key).map_or(0, |sums| sums.all.ran_ns);
-    jobs.get(&key.job).copied().unwrap_or_else(own)
+    jobs.get(&key.job).copied().unwrap_or_else(|| ran_alone(window, key))
 }
 
-/// A victim, and the program of another job that takes most from it.
+/// CPU time that a program got.
+fn ran_alone(window: &Window, key: &Key) -> u64 {
+    window.programs.get(key).map_or(0, |sums| sums.all.ran_ns)
+}
+
+/// What competes for CPUs as one: a job, or a program alone if its job may be several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Party<'a> {
+    Job(&'a Job),
+    Program(&'a Key),
+}
+
+impl<'a> Party<'a> {
+    fn of(key: &'a Key) -> Self {
+        if key.job.is_one() { Party::Job(&key.job) } else { Party::Program(key) }
+    }
+}
+
+/// The programs of another party that ran while the victim was runnable; times in nanoseconds.
+struct Rival<'a> {
+    /// The one that ran longest.
+    program: &'a Key,
+    behind: &'a Behind,
+    /// How long that one ran.
+    most_ns: u64,
+    /// How long all of them ran.
+    ns: u64,
+    /// The longest single time.
+    worst_ns: u64,
+    /// How many of them ran for long enough to count.
+    count: u32,
+}
+
+impl<'a> Rival<'a> {
+    fn of(program: &'a Key, behind: &'a Behind) -> Self {
+        Rival { program, behind, most_ns: 0, ns: 0, worst_ns: 0, count: 0 }
+    }
+
+    /// Adds a program that ran for this time.
+    fn add(&mut self, window: &Window, program: &'a Key, behind: &'a Behind, ns: u64) {
+        let is_longest = ns > self.most_ns || ns == self.most_ns && program < self.program;
+        if is_longest {
+            self.program = program;
+            self.behind = behind;
+            self.most_ns = ns;
+        }
+        self.ns = self.ns.saturating_add(ns);
+        self.worst_ns = self.worst_ns.max(behind.worst_ns);
+        self.count += u32::from(window.rate(ns) >= LEAST_MS_PER_S);
+    }
+
+    /// How many programs ran besides the longest; 0 if nearly all of the time was its.
+    fn others(&self) -> u32 {
+        let is_alone = self.most_ns as f64 >= self.ns as f64 * NEARLY_ALL;
+        if is_alone { 0 } else { self.count.saturating_sub(1) }
+    }
+}
+
+/// A victim, and the party that takes most from it.
 struct Found<'a> {
     victim: &'a Key,
     sums: &'a Sums,
-    culprit: &'a Key,
-    behind: &'a Behind,
-    ns: u64,
+    rival: Rival<'a>,
+    /// CPU time of the rival's whole job; of the program alone if its job may be several.
+    rival_ran_ns: u64,
     /// How much the victim lacks of its half; at most the time that it waited. All of that time if
     /// the user named the programs to watch.
     lacks_ns: u64,
@@ -217,22 +299,36 @@ fn worst<'a>(
     sums: &'a Sums,
 ) -> Option<Found<'a>> {
     let wanted = sums.all.ran_ns.saturating_add(sums.all.ready_ns);
-    let strangers =
-        sums.neighbours.iter().filter(|(other, _)| is_stranger(window, key, sums, other));
-    // Time that a policy takes is another finding.
-    let scale = spread(sums);
-    let fair = |behind: &Behind| (behind.ns.saturating_sub(behind.forced_ns) as f64 * scale) as u64;
-    let (culprit, behind) =
-        strangers.max_by(|a, b| fair(a.1).cmp(&fair(b.1)).then_with(|| b.0.cmp(a.0)))?;
-    let ns = fair(behind);
+    let rival = rival(window, key, sums)?;
+    let ns = rival.ns;
     let share = ns as f64 / wanted.max(1) as f64;
-    let (own, others) = (ran(window, jobs, key), ran(window, jobs, culprit));
+    let own = ran(window, jobs, key);
+    // A sum over several jobs would be more than what one of them got.
+    let others = match Party::of(rival.program) {
+        Party::Job(_) => ran(window, jobs, rival.program),
+        Party::Program(program) => ran_alone(window, program),
+    };
     let half = own.midpoint(others);
     let short = half.saturating_sub(own);
     let lacks_ns = if window.asked { ns } else { short.min(ns) };
     let uneven = window.asked || short as f64 >= UNEVEN * half as f64;
-    let victim = key;
-    Some(Found { victim, sums, culprit, behind, ns, lacks_ns, uneven, share })
+    Some(Found { victim: key, sums, rival, rival_ran_ns: others, lacks_ns, uneven, share })
+}
+
+/// The party that takes most from a victim.
+fn rival<'a>(window: &Window, key: &Key, sums: &'a Sums) -> Option<Rival<'a>> {
+    // Time that a policy takes is another finding.
+    let scale = spread(sums);
+    let fair = |behind: &Behind| (behind.ns.saturating_sub(behind.forced_ns) as f64 * scale) as u64;
+    let mut rivals: HashMap<Party, Rival> = HashMap::new();
+    for (other, behind) in &sums.neighbours {
+        if is_stranger(window, key, sums, other) {
+            let rival = rivals.entry(Party::of(other)).or_insert_with(|| Rival::of(other, behind));
+            rival.add(window, other, behind, fair(behind));
+        }
+    }
+    let most = |a: &Rival, b: &Rival| a.ns.cmp(&b.ns).then_with(|| b.program.cmp(a.program));
+    rivals.into_values().max_by(most)
 }
 
 /// The share of the time behind others that no idle CPU explains.
@@ -258,20 +354,30 @@ fn is_stranger(window: &Window, key: &Key, sums: &Sums, other: &Key) -> bool {
 }
 
 impl Found<'_> {
+    /// The victim's party, and that of its rival.
+    fn parties(&self) -> (Party<'_>, Party<'_>) {
+        (Party::of(self.victim), Party::of(self.rival.program))
+    }
+
     fn finding(&self, window: &Window) -> Finding {
-        let culprit = window.programs.get(self.culprit);
+        let rival = &self.rival;
+        let culprit = window.programs.get(rival.program);
+        let others = rival.others();
+        let alone_ns = ran_alone(window, rival.program);
+        let ran_ns = if others > 0 { self.rival_ran_ns } else { alone_ns };
         let facts = Facts {
             victim_ran_ms_per_s: window.rate(self.sums.all.ran_ns),
-            culprit_ran_ms_per_s: window.rate(culprit.map_or(0, |sums| sums.all.ran_ns)),
-            why: self.behind.why.clone(),
+            culprit_ran_ms_per_s: window.rate(ran_ns),
+            others,
+            why: rival.behind.why.clone(),
         };
         let fixes = fixes(&facts.why, self.sums.worst_pid());
-        let named = culprit.map(|sums| program_of(self.culprit, sums));
+        let named = culprit.map(|sums| program_of(rival.program, sums));
         Finding {
             victim: program_of(self.victim, self.sums),
-            culprits: vec![named.unwrap_or_else(|| program(self.culprit, 0, 1))],
-            cost_ms_per_s: window.rate(self.ns),
-            worst_ms: ms(self.behind.worst_ns),
+            culprits: vec![named.unwrap_or_else(|| program(rival.program, 0, 1))],
+            cost_ms_per_s: window.rate(rival.ns),
+            worst_ms: ms(rival.worst_ns),
             // A neighbour has no scenario of its own: only its load could be reproduced.
             run: None,
             ..Neighbour::found(&facts, &fixes)
@@ -282,7 +388,7 @@ impl Found<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{pair, process, second, thread};
+    use crate::testing::{MS, pair, process, second, thread};
     use crate::tick::Tick;
 
     fn tick(lost_ms: u64) -> Tick {
@@ -330,6 +436,97 @@ mod tests {
             tick.processes.get_mut(&pid).unwrap().job = Job::Group("/a".to_owned());
         }
         assert!(Neighbour::find(&Window::of([&tick])).is_empty());
+    }
+
+    /// A victim that ran for this time, behind nine programs of these jobs, by their pids. Each of
+    /// them ran for 100 ms.
+    fn behind_nine(own_ms: u64, job: impl Fn(u32) -> Job) -> Tick {
+        let mut tick = second();
+        process(&mut tick, 1, "web", None);
+        tick.threads = vec![thread(1, own_ms, 900)];
+        tick.threads[0].others_ns = 900 * MS;
+        for pid in 2..11 {
+            let name = format!("step{pid:02}");
+            process(&mut tick, pid, &name, None);
+            tick.processes.get_mut(&pid).unwrap().job = job(pid);
+            tick.threads.push(thread(pid, 100, 20));
+            tick.pairs.push(pair(1, pid, &name, 100));
+        }
+        tick
+    }
+
+    #[test]
+    fn programs_of_one_job_take_the_cpu_together() {
+        let all = Neighbour::find(&Window::of([&behind_nine(100, |_| Job::Session(9))]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (900.0, "step02"));
+        assert_eq!((facts.culprit_ran_ms_per_s, facts.others), (900.0, 8));
+        let said = Neighbour::cause(found, &facts);
+        assert!(said.starts_with("step02 (pid 2) and 8 other programs of its job ran"), "{said}");
+        assert!(said.contains("That job got 900 ms/s of CPU time, the victim 100 ms/s."), "{said}");
+        // With all of them it has its half.
+        let even = Window::of([&behind_nine(850, |_| Job::Session(9))]);
+        assert!(Neighbour::find(&even).is_empty());
+    }
+
+    #[test]
+    fn many_jobs_that_share_a_machine_are_no_finding() {
+        let found = |job: fn(u32) -> Job| Neighbour::find(&Window::of([&behind_nine(90, job)]));
+        assert!(found(Job::Session).is_empty());
+        // What stands for several jobs is none.
+        assert!(found(|_| Job::Group("/system.slice".to_owned())).is_empty());
+        assert!(found(|_| Job::Outside(0)).is_empty());
+        assert_eq!(found(|_| Job::Group("/system.slice/a.service".to_owned())).len(), 1);
+        assert_eq!(found(|_| Job::Outside(7)).len(), 1);
+    }
+
+    #[test]
+    fn where_a_job_may_be_several_each_program_is_compared_alone() {
+        let several = [Job::Outside(0), Job::Group("/system.slice".to_owned())];
+        for job in several {
+            let mut tick = behind_nine(200, |_| job.clone());
+            tick.pairs.truncate(4);
+            tick.pairs.iter_mut().for_each(|pair| pair.ns = 200 * MS);
+            tick.threads[1..].iter_mut().for_each(|thread| thread.ran_ns = 200 * MS);
+            assert!(Neighbour::find(&Window::of([&tick])).is_empty(), "{job:?}: as much as each");
+            tick.threads[1].ran_ns = 900 * MS;
+            let all = Neighbour::find(&Window::of([&tick]));
+            let culprits: Vec<&str> = all.iter().map(|one| one.culprits[0].name.as_str()).collect();
+            assert_eq!(culprits, ["step02"]);
+        }
+    }
+
+    #[test]
+    fn of_two_jobs_that_compete_the_one_that_gets_less_has_the_victims() {
+        let mut tick = behind_nine(100, |_| Job::Session(9));
+        // The user named all of them.
+        tick.whole_machine = false;
+        for pid in 2..11 {
+            tick.pairs.push(pair(pid, 1, "web", 20));
+        }
+        tick.pairs.push(pair(2, 1, "web", 200));
+        tick.threads[1].ready_ns = 220 * MS;
+        tick.threads[1].others_ns = 220 * MS;
+        let all = Neighbour::find(&Window::of([&tick]));
+        let victims: Vec<&str> = all.iter().map(|one| one.victim.name.as_str()).collect();
+        assert_eq!(victims, ["web"]);
+    }
+
+    #[test]
+    fn a_job_with_one_program_that_counts_is_told_as_that_program() {
+        let mut tick = tick(300);
+        process(&mut tick, 3, "sh", None);
+        tick.processes.get_mut(&3).unwrap().job = Job::Session(2);
+        tick.threads.push(thread(3, 40, 0));
+        tick.pairs.push(pair(1, 3, "sh", 20));
+        tick.threads[0].others_ns = 320 * MS;
+        tick.threads[0].ready_ns = 320 * MS;
+        let all = Neighbour::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (320.0, "backup"));
+        assert_eq!((facts.culprit_ran_ms_per_s, facts.others), (900.0, 0));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Erlang nodes that a quota throttles: what the findings about them share.
 
+use super::quota::{Enough, above};
 use super::stall::LEAST_SAMPLES;
 use crate::node::NodeSums;
 use crate::nodes::{Bound, bound, online, program};
+use crate::reader::GivenFlags;
 use crate::sums::{Key, ms};
 use crate::window::Window;
-use model::live::Finding;
+use model::live::{Finding, ThreadRole};
 use model::suggestion::{Command, Run};
 use scenarios::busy_wait::{BusyWaitParams, META};
 use scenarios::params::{Auto, Decimal, OrNone, Params, Time};
@@ -28,7 +30,7 @@ pub struct Held<'a> {
     pub held: f64,
     /// CPU time.
     pub ran: f64,
-    /// The part of the CPU time that was spent spinning.
+    /// The part of the CPU time that schedulers spent spinning.
     pub spun: f64,
 }
 
@@ -36,6 +38,11 @@ impl Held<'_> {
     /// Number of online schedulers.
     pub fn online(&self) -> u32 {
         online(self.window, self.pid, self.node)
+    }
+
+    /// A larger quota of this many CPUs, with those above that are smaller.
+    pub fn enough(&self, cpus: f64) -> Enough {
+        Enough::new(cpus, &above(self.window, self.bound.group))
     }
 
     /// The part of the throttled time that the spinning accounts for.
@@ -95,12 +102,24 @@ pub fn held_for_long(window: &Window) -> Vec<Held<'_>> {
     all
 }
 
+/// Whether threads in this role may spin because they look for work. If not, other code spins,
+/// such as native code.
+fn may_spin(given: &GivenFlags, role: ThreadRole) -> bool {
+    match role {
+        ThreadRole::Scheduler => !given.no_busy_wait,
+        ThreadRole::DirtyCpu => !given.no_busy_wait_dirty_cpu,
+        ThreadRole::DirtyIo => !given.no_busy_wait_dirty_io,
+        ThreadRole::Async | ThreadRole::Aux | ThreadRole::Poll | ThreadRole::Other => false,
+    }
+}
+
 fn held<'a>(window: &'a Window, pid: u32, key: &'a Key, node: &'a NodeSums) -> Option<Held<'a>> {
     let bound = bound(window, key)?;
     let rate = |ns: u64| if node.over_ns == 0 { 0.0 } else { ms(ns) / ms(node.over_ns) * 1e3 };
     let throttled = node.roles.values().map(|role| role.throttled_ns).sum();
     let ran = rate(node.roles.values().map(|role| role.ran_ns).sum());
-    let (samples, spins) = node.spins(|_| true);
+    let (samples, _) = node.spins(|_| true);
+    let (_, spins) = node.spins(|role| may_spin(&node.facts.given, role));
     let share = if samples >= LEAST_SAMPLES { spins as f64 / samples as f64 } else { 0.0 };
     Some(Held { window, pid, key, node, bound, held: rate(throttled), ran, spun: ran * share })
 }

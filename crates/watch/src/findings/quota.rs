@@ -7,12 +7,14 @@ use crate::runtime::{LiveRuntime, Setting, Settings};
 use crate::sums::{GroupSums, Key, Sums, ThreadSums, ms};
 use crate::tick::RuntimeTick;
 use crate::window::Window;
+use beam::ThreadKind;
 use model::Unit;
 use model::live::{Finding, Sure};
-use model::prose::figures::{figure, percent, plural};
+use model::prose::figures::{figure, listed, percent, plural};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::path::Path;
 
 pub use crate::sums::QUOTA_LIMIT_MS_PER_S as LIMIT_MS_PER_S;
 
@@ -96,6 +98,9 @@ pub struct Quota<C> {
     /// What it costs the victim alone, in milliseconds a second; 0 if that is not known.
     #[serde(default)]
     pub victim_ms_per_s: f64,
+    /// The quotas of the groups above it, the nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub above: Vec<Above>,
     /// The runtime that used most of it, and the settings that it was started with; absent if
     /// either is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +118,45 @@ pub struct Light {
     pub cpus: f64,
     /// Their share of the group's CPU time.
     pub share: f64,
+}
+
+/// The quota of a group above another one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Above {
+    /// The group.
+    pub group: String,
+    /// Its quota, in CPUs.
+    pub cpus: f64,
+}
+
+/// A quota that would have been enough.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Enough {
+    /// At least this many CPUs.
+    pub cpus: f64,
+    /// The groups above whose own quota is smaller than that.
+    pub above: Vec<String>,
+}
+
+impl Enough {
+    /// This many CPUs, in a group with these quotas above it.
+    pub fn new(cpus: f64, above: &[Above]) -> Self {
+        let smaller = above.iter().filter(|above| above.cpus < cpus);
+        Enough { cpus, above: smaller.map(|above| above.group.clone()).collect() }
+    }
+
+    /// The fix: of this quota alone, or with those above it.
+    pub fn fix<F>(self, alone: fn(f64) -> F, with_above: fn(Self) -> F) -> F {
+        if self.above.is_empty() { alone(self.cpus) } else { with_above(self) }
+    }
+
+    /// The fix with those above it, as a sentence.
+    pub fn sentence(&self) -> String {
+        let groups = listed(&self.above);
+        let those = if self.above.len() == 1 { "that" } else { "those" };
+        let cpus = self.cpus;
+        format!("Raise the quota to {cpus:.1} CPUs or more, and also {those} of {groups} above it.")
+    }
 }
 
 /// A runtime, and the settings that it was started with.
@@ -167,6 +211,7 @@ impl<C> Quota<C> {
             culprit_threads: self.culprit_threads,
             light: self.light,
             victim_ms_per_s: self.victim_ms_per_s,
+            above: self.above,
             started: self.started,
             cause,
         }
@@ -195,6 +240,11 @@ impl<C> Quota<C> {
         // Light threads lack as much of their time as the group does.
         let of_light = self.light.cpus * wanted / cpus.max(f64::MIN_POSITIVE);
         wanted.min(f64::from(self.threads) + of_light).max(cpus)
+    }
+
+    /// The quota that would have been enough, with some room, on a machine with this many CPUs.
+    pub fn enough(&self, online: u32) -> Enough {
+        Enough::new(words::roomy(self.wanted_cpus(), online), &self.above)
     }
 
     /// Says who used it up, without an end: `web (pid 7) used it up with 2 threads`. `when` follows
@@ -292,6 +342,8 @@ pub struct Held<'a> {
     pub counted: &'a GroupSums,
     /// CPUs of the machine.
     pub online: u32,
+    /// The first two numbers of the running kernel's version, if they are known.
+    pub kernel: Option<(u32, u32)>,
     /// The runtime of the program that used most of it; None if it is not known.
     pub runtime: Option<RuntimeTick>,
     /// Threads at work in the largest pool of that program. Only pools count that a setting of its
@@ -389,6 +441,7 @@ fn holding<'a>(
         culprit_threads: u32::try_from(culprit_threads).ok(),
         light,
         victim_ms_per_s: window.rate(lost.own_ns),
+        above: above(window, group),
         started: runtime.and_then(|it| Some(started(it.runtime, it.settings?))),
         cause: cause(counted, window.machine.cpus, spun(window, group)),
     };
@@ -410,7 +463,19 @@ fn holding<'a>(
     };
     let limited: Vec<&ThreadSums> = at_work.iter().filter(is_limited).map(|one| one.1).collect();
     let limited = runtime.map_or(0, |it| largest_pool(it.runtime, &limited));
-    Held { quota, counted, online: window.machine.cpus, runtime, limited, found }
+    let machine = &window.machine;
+    Held { quota, counted, online: machine.cpus, kernel: machine.kernel, runtime, limited, found }
+}
+
+/// The quotas of the groups above one, the nearest first.
+pub fn above(window: &Window, group: &str) -> Vec<Above> {
+    let groups = Path::new(group).ancestors().skip(1).filter_map(Path::to_str);
+    let limited = groups.filter_map(|group| window.groups.get_key_value(group));
+    let of = |(group, counted): (&String, &GroupSums)| Above {
+        group: group.clone(),
+        cpus: counted.limit.cpus(),
+    };
+    limited.map(of).collect()
 }
 
 fn throttled_ms_per_s(counted: &GroupSums) -> f64 {
@@ -508,7 +573,18 @@ fn is_limited(runtime: LiveRuntime, thread: &ThreadSums) -> bool {
             let is_named = thread.name.starts_with("libuv-worker");
             is_named || thread.tid != thread.pid && &*thread.name == "node"
         }
-        LiveRuntime::Go | LiveRuntime::Beam => true,
+        LiveRuntime::Go => true,
+        LiveRuntime::Beam => pool_of_beam(&thread.name).is_some(),
+    }
+}
+
+/// The pool of a thread of the Erlang VM that `+S` or `+SDcpu` limits. Neither of them makes dirty
+/// IO schedulers or threads of native code fewer.
+fn pool_of_beam(name: &str) -> Option<usize> {
+    match ThreadKind::of(name) {
+        ThreadKind::Scheduler(_) => Some(0),
+        ThreadKind::DirtyCpu(_) => Some(1),
+        _ => None,
     }
 }
 
@@ -517,8 +593,11 @@ fn is_limited(runtime: LiveRuntime, thread: &ThreadSums) -> bool {
 fn largest_pool(runtime: LiveRuntime, limited: &[&ThreadSums]) -> u32 {
     let mut pools: HashMap<Option<usize>, u32> = HashMap::new();
     for thread in limited {
-        let of_jvm = || OF_JVM.iter().position(|start| thread.name.starts_with(start));
-        let pool = (runtime == LiveRuntime::Jvm).then(of_jvm).flatten();
+        let pool = match runtime {
+            LiveRuntime::Jvm => OF_JVM.iter().position(|start| thread.name.starts_with(start)),
+            LiveRuntime::Beam => pool_of_beam(&thread.name),
+            LiveRuntime::Node | LiveRuntime::Go => None,
+        };
         *pools.entry(pool).or_default() += 1;
     }
     pools.into_values().max().unwrap_or(0)
@@ -581,6 +660,12 @@ impl Window {
         all.sort_by(|a, b| a.0.cmp(b.0));
         all
     }
+}
+
+/// A smaller quota above, for samples of facts.
+#[cfg(any(test, feature = "testing"))]
+pub fn sample_above() -> Vec<Above> {
+    vec![Above { group: "/pod".to_owned(), cpus: 0.5 }]
 }
 
 /// A quota for samples of facts.

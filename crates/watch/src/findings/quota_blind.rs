@@ -1,9 +1,9 @@
 //! Runtimes that use up a quota with more threads at work at once than it allows, and that have a
 //! setting which would leave fewer threads.
 
-use super::quota::{self, Held, LIMIT_MS_PER_S, Quota, held, name};
+use super::quota::{self, Enough, Held, LIMIT_MS_PER_S, Quota, held, name};
 #[cfg(any(test, feature = "testing"))]
-use super::quota::{Started, sample};
+use super::quota::{Started, sample, sample_above};
 use super::stall::{Seen, Stall};
 use super::words;
 use crate::runtime::{LiveRuntime, Setting};
@@ -43,7 +43,7 @@ pub struct Cause {
 }
 
 /// What fixes it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fix {
     /// Tell a runtime to use this many CPUs, through its own setting.
@@ -52,10 +52,13 @@ pub enum Fix {
     FewerCollectors(u32),
     /// At least this many CPUs: a quota of this size would have been enough.
     RaiseQuota(f64),
+    /// The same, with quotas above it that are smaller than that.
+    RaiseQuotas(Enough),
 }
 
 impl Stall for QuotaBlind {
     const ID: &'static str = META.id;
+    const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
     const STANDS_READY: bool = true;
     type Facts = Facts;
     type Fix = Fix;
@@ -101,6 +104,7 @@ impl Stall for QuotaBlind {
                 Setting::ParallelGcThreads(*count).written()
             ),
             Fix::RaiseQuota(cpus) => words::raise_quota(*cpus),
+            Fix::RaiseQuotas(enough) => enough.sentence(),
         }
     }
 
@@ -126,6 +130,7 @@ impl Stall for QuotaBlind {
             of(LiveRuntime::Node, Some(vec![Setting::UvThreadpoolSize(8)])),
             of(LiveRuntime::Go, Some(vec![Setting::GoMaxProcs(2)])),
             of(LiveRuntime::Beam, None),
+            Facts { above: sample_above(), ..of(LiveRuntime::Go, Some(vec![])) },
         ];
         all.map(|facts| (facts.clone(), fixes(&facts, 8))).into()
     }
@@ -195,7 +200,7 @@ fn fixes(facts: &Facts, online: u32) -> Vec<Fix> {
     let mut all = settings(facts, facts.cause.runtime);
     // The new quota may be large enough.
     if !facts.is_over() {
-        all.push(Fix::RaiseQuota(words::roomy(facts.wanted_cpus(), online)));
+        all.push(facts.enough(online).fix(Fix::RaiseQuota, Fix::RaiseQuotas));
     }
     all
 }
@@ -263,6 +268,7 @@ mod tests {
         let window = Window::of([&tick]);
         let all = QuotaBlind::find(&window);
         let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!(found.limit_ms_per_s, LIMIT_MS_PER_S);
         let facts: Facts = found.facts.read().unwrap();
         assert_eq!((facts.cause.runtime, facts.cause.limited), (LiveRuntime::Node, 2));
         let fixes: Vec<Fix> = found.fixes.read().unwrap();
@@ -316,6 +322,13 @@ mod tests {
         assert_eq!(fixes_of(&jvm(["G1 Main Marker", "G1 Service"])), None);
         assert!(fixes_of(&jvm(["G1 Conc#0", "G1 Conc#1"])).is_some());
         assert!(fixes_of(&jvm(["GC Thread#0", "GC Thread#1"])).is_some());
+        // `+S` and `+SDcpu` limit a pool each, and neither of them limits other threads.
+        let beam = |names| tick(LiveRuntime::Beam, Settings::default(), names);
+        assert_eq!(fixes_of(&beam(["erts_dios_1", "erts_dios_2"])), None);
+        assert_eq!(fixes_of(&beam(["native_pool", "native_pool"])), None);
+        assert_eq!(fixes_of(&beam(["erts_sched_1", "erts_dcpus_1"])), None);
+        assert!(fixes_of(&beam(["erts_sched_1", "erts_sched_2"])).is_some());
+        assert!(fixes_of(&beam(["1_dirty_cpu_sch", "2_dirty_cpu_sch"])).is_some());
         // Threads that hardly run do not count either.
         let mut idle = jvm(["GC Thread#0", "VM Periodic Tas"]);
         idle.threads.iter_mut().skip(1).for_each(|thread| thread.ran_ns = 10_000_000);

@@ -8,7 +8,7 @@ use crate::sums::{Behind, Key, Sums, largest, ms};
 use crate::tick::Job;
 use crate::why::by_policy;
 use crate::window::Window;
-use model::live::{AnswerState, Finding, Source, Why};
+use model::live::{AnswerState, Finding, RealTimePolicy, Source, Why};
 use serde::{Deserialize, Serialize};
 
 /// Time behind such a program, in milliseconds a second: a tenth of a thread's time. Work that
@@ -29,6 +29,12 @@ pub struct RealTime;
 pub struct Facts {
     /// Real-time with its priority, or deadline.
     policy: Why,
+    /// Which real-time policy; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    real_time: Option<RealTimePolicy>,
+    /// Whether its priority is that of a thread that waits for a lock, and not its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_inherited: bool,
 }
 
 /// What fixes it.
@@ -64,7 +70,15 @@ impl Stall for RealTime {
 
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let culprit = words::culprit(finding);
-        format!("{culprit} ran on the victim's CPU.{}", words::why(&facts.policy))
+        let why = words::why(&facts.policy, facts.real_time);
+        let inherited = match facts.is_inherited {
+            true => {
+                " Its own policy does not give it that: it holds a lock, which passes on the \
+                 priority of a thread that waits for the lock."
+            }
+            false => "",
+        };
+        format!("{culprit} ran on the victim's CPU.{why}{inherited}")
     }
 
     fn fix(fix: &Fix) -> String {
@@ -84,11 +98,21 @@ impl Stall for RealTime {
 
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
-        let of = |policy: Why| {
+        let of = |policy: Why, real_time| {
             let fixes = fixes(&policy, 8, 7);
-            (Facts { policy }, fixes)
+            (Facts { policy, real_time, is_inherited: false }, fixes)
         };
-        vec![of(Why::RealTime(50)), of(Why::SamePriority(50)), of(Why::Deadline)]
+        let inherited = Facts { policy: Why::RealTime(50), is_inherited: true, real_time: None };
+        let (fifo, round_robin) = (Some(RealTimePolicy::Fifo), Some(RealTimePolicy::RoundRobin));
+        vec![
+            of(Why::RealTime(50), None),
+            of(Why::RealTime(50), fifo),
+            of(Why::SamePriority(50), None),
+            of(Why::SamePriority(50), fifo),
+            of(Why::SamePriority(50), round_robin),
+            of(Why::Deadline, None),
+            (inherited, fixes(&Why::RealTime(50), 0, 7)),
+        ]
     }
 }
 
@@ -113,19 +137,22 @@ fn finding(window: &Window, ((key, sums), (who, behind, ns)): ((&Key, &Sums), Wo
     let culprit = culprit.unwrap_or_else(|| program(who, 0, 1));
     let victim = program_of(key, sums);
     let policy = by_policy(behind.prio, behind.victim_prio);
+    let is_inherited = behind.is_inherited;
     // The policy of a kernel thread is the kernel's own.
-    let demotes = if who.job == Job::Kernel { 0 } else { culprit.pid };
+    let demotes = if who.job == Job::Kernel || is_inherited { 0 } else { culprit.pid };
     let fixes = fixes(&policy, demotes, victim.pid);
+    let real_time = behind.policy.filter(|_| !is_inherited);
     Finding {
         victim,
         cost_ms_per_s: window.rate(ns),
         worst_ms: ms(behind.worst_ns),
         culprits: vec![culprit],
-        ..RealTime::found(&Facts { policy }, &fixes)
+        ..RealTime::found(&Facts { policy, real_time, is_inherited }, &fixes)
     }
 }
 
-/// The fixes. For a process whose number is not known (0), only those that need no number.
+/// The fixes. For a process whose number is not known (0), only those that need no number. The
+/// culprit's number is 0 also if another policy of it would change nothing.
 fn fixes(policy: &Why, culprit: u32, victim: u32) -> Vec<Fix> {
     let demote = (culprit != 0).then_some(Fix::Demote(culprit));
     let raise = match policy {
@@ -167,6 +194,47 @@ mod tests {
         assert!(RealTime::cause(found, &facts).contains("priority 50"));
         assert!(RealTime::find(&Window::of([&tick(90)])).is_empty());
         assert!(RealTime::find(&Window::of([&tick(0)])).is_empty());
+    }
+
+    #[test]
+    fn the_policy_is_named_if_it_is_known() {
+        let cause = |victim_prio: i32, policy: Option<RealTimePolicy>| {
+            let mut tick = tick(400);
+            tick.pairs[0].victim_prio = victim_prio;
+            if let Some(policy) = policy {
+                tick.policies.insert((2, 50), policy);
+            }
+            // Threads of another priority say nothing.
+            tick.policies.insert((2, 10), RealTimePolicy::RoundRobin);
+            let all = RealTime::find(&Window::of([&tick]));
+            let [found] = &all[..] else { panic!("{all:?}") };
+            RealTime::cause(found, &found.facts.read().unwrap())
+        };
+        let (fifo, round_robin) = (Some(RealTimePolicy::Fifo), Some(RealTimePolicy::RoundRobin));
+        assert!(cause(120, fifo).contains("priority 50 (SCHED_FIFO), before"));
+        assert!(cause(120, round_robin).contains("priority 50 (SCHED_RR), before"));
+        assert!(cause(120, None).contains("priority 50, before"));
+        assert!(cause(49, fifo).ends_with("it keeps the CPU until it sleeps (SCHED_FIFO)."));
+        let taking_turns = cause(49, round_robin);
+        assert!(taking_turns.contains("SCHED_RR") && !taking_turns.contains("SCHED_FIFO"));
+        assert!(cause(49, None).contains("the one that has the CPU keeps it until it sleeps"));
+    }
+
+    #[test]
+    fn a_priority_that_a_lock_passed_on_is_not_taken_for_the_culprits_own() {
+        let mut tick = tick(400);
+        tick.pairs[0].victim_prio = 120;
+        let mut found = |normal_prio: i32| {
+            tick.pairs[0].normal_prio = normal_prio;
+            let all = RealTime::find(&Window::of([&tick]));
+            let [found] = &all[..] else { panic!("{all:?}") };
+            let cause = RealTime::cause(found, &found.facts.read().unwrap());
+            (cause.contains("it holds a lock"), found.fixes.read::<Vec<Fix>>().unwrap())
+        };
+        assert_eq!(found(49), (false, vec![Fix::Demote(2), Fix::Separate]));
+        assert_eq!(found(120), (true, vec![Fix::Separate]));
+        // Its own priority is above the victim's too.
+        assert_eq!(found(98), (false, vec![Fix::Demote(2), Fix::Separate]));
     }
 
     #[test]

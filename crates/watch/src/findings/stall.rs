@@ -151,6 +151,28 @@ impl Entry {
     }
 }
 
+/// Whether a table of threads in the kernel's programs holds the sums of a source.
+fn is_of_threads(source: Source) -> bool {
+    match source {
+        Source::Scheduler
+        | Source::MmapLock
+        | Source::MappingLock
+        | Source::Reclaim
+        | Source::GroupMoves
+        | Source::Journal
+        | Source::Calls
+        | Source::Throttled
+        | Source::Samples => true,
+        Source::Schedstat
+        | Source::CpuStat
+        | Source::MemoryEvents
+        | Source::Pressure
+        | Source::Steal
+        | Source::OutsidePrograms
+        | Source::GroupsAbove => false,
+    }
+}
+
 /// What an answer is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
@@ -188,17 +210,9 @@ impl Seen<'_> {
     /// as much as makes a finding.
     fn lacks_counts<S: Stall>(&self, source: Source) -> bool {
         let window = self.window;
-        let of_threads = [
-            Source::Scheduler,
-            Source::MmapLock,
-            Source::Samples,
-            Source::Reclaim,
-            Source::GroupMoves,
-            Source::Journal,
-        ];
         let lost = window.lost_threads as f64 > window.seconds() * MOST_LOST_A_SECOND;
         let unnamed = window.rate(window.unnamed_ns) >= S::LIMIT_MS_PER_S;
-        of_threads.contains(&source) && lost || S::NAMES_WHO_RAN && unnamed
+        is_of_threads(source) && lost || S::NAMES_WHO_RAN && unnamed
     }
 
     /// The same for Erlang nodes; not measurable if no node runs, or if there was no place for one.

@@ -5,7 +5,9 @@ use crate::node::NodeFacts;
 use crate::why::IDLE;
 use crate::workload;
 use model::Unit;
-use model::live::{Code, Configured, Finding, Mailbox, Place, Program, Weight, WeightOf, Why};
+use model::live::{
+    Code, Configured, Finding, Mailbox, Place, Program, RealTimePolicy, Weight, WeightOf, Why,
+};
 use model::prose::figures::{figure, plural};
 use os::terminal::line as plain;
 use serde::{Deserialize, Serialize};
@@ -70,19 +72,20 @@ pub fn culprit(finding: &Finding) -> String {
     finding.culprits.first().map_or_else(|| "an unknown program".to_owned(), program)
 }
 
-/// Why another program had the CPU, as a sentence after others; empty if it is not known.
-pub fn why(why: &Why) -> String {
+/// Why another program had the CPU, as a sentence after others; empty if it is not known. `policy`
+/// is its real-time policy, if it has one that is known.
+pub fn why(why: &Why, policy: Option<RealTimePolicy>) -> String {
     match why {
         Why::RealTime(priority) => {
+            let name = policy.map(|policy| format!(" ({})", policy.name())).unwrap_or_default();
             format!(
-                " It runs at real-time priority {priority}, before all programs with a lower one \
-                 or none."
+                " It runs at real-time priority {priority}{name}, before all programs with a lower \
+                 one or none."
             )
         }
-        Why::SamePriority(priority) => format!(
-            " Both run at real-time priority {priority}, so the one that has the CPU keeps it until \
-             it sleeps (SCHED_FIFO) or its time slice ends (SCHED_RR: they then take turns)."
-        ),
+        Why::SamePriority(priority) => {
+            format!(" Both run at real-time priority {priority}, so {}.", keeps_its_cpu(policy))
+        }
         Why::Deadline => {
             " It runs by a deadline policy, before all programs without one.".to_owned()
         }
@@ -97,6 +100,21 @@ pub fn why(why: &Why) -> String {
         ),
         Why::Shared(None) => " It has no more weight than the victim.".to_owned(),
         Why::Unknown => String::new(),
+    }
+}
+
+/// How long a program keeps its CPU from others of the same real-time priority.
+fn keeps_its_cpu(policy: Option<RealTimePolicy>) -> &'static str {
+    match policy {
+        Some(RealTimePolicy::Fifo) => "it keeps the CPU until it sleeps (SCHED_FIFO)",
+        Some(RealTimePolicy::RoundRobin) => {
+            "it keeps the CPU until it sleeps or its time slice ends (SCHED_RR: they then take \
+             turns)"
+        }
+        None => {
+            "the one that has the CPU keeps it until it sleeps (SCHED_FIFO) or its time slice ends \
+             (SCHED_RR: they then take turns)"
+        }
     }
 }
 

@@ -15,6 +15,9 @@ const ALL_PERCENT: u32 = 100;
 /// What follows these flags in longer ones, which are other flags: `-SP`, `-SDcpu`, `-sbwtdcpu`.
 const LONGER: [&str; 4] = ["P", "D", "dcpu", "dio"];
 
+/// Flags whose values are names and cookies, so they may be any words.
+const NAMING: [&str; 3] = ["-name", "-sname", "-setcookie"];
+
 /// What it says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
@@ -37,8 +40,12 @@ pub struct CommandLine {
 /// Flags of a VM that are not advised if they are already given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenFlags {
-    /// `+sbwt none`: no scheduler spins.
+    /// `+sbwt none`: no normal scheduler spins.
     pub no_busy_wait: bool,
+    /// `+sbwtdcpu none`: no dirty CPU scheduler spins.
+    pub no_busy_wait_dirty_cpu: bool,
+    /// `+sbwtdio none`: no dirty IO scheduler spins.
+    pub no_busy_wait_dirty_io: bool,
     /// `+sfwi`: schedulers check whether another should wake.
     pub forced_wakeup: bool,
 }
@@ -65,6 +72,8 @@ pub fn facts(bytes: &[u8]) -> CommandLine {
         configured: configured(of_vm),
         given: GivenFlags {
             no_busy_wait: flag("-sbwt") == Some("none"),
+            no_busy_wait_dirty_cpu: flag("-sbwtdcpu") == Some("none"),
+            no_busy_wait_dirty_io: flag("-sbwtdio") == Some("none"),
             forced_wakeup: flag("-sfwi").is_some_and(|every| every != "0"),
         },
     }
@@ -127,19 +136,44 @@ fn multiplied((count, percent): (u32, u32)) -> Option<u32> {
 
 /// Where the flags of such a node are set.
 fn configured(words: &[&[u8]]) -> Configured {
+    let words = without_names(words);
     let is = |wanted: &str| words.contains(&wanted.as_bytes());
-    let holds = |wanted: &str| {
-        words.iter().any(|word| word.windows(wanted.len()).any(|part| part == wanted.as_bytes()))
-    };
-    if is("-rabbit") || is("rabbit") || holds("rabbitmq") {
+    let releases = b"/releases/";
+    if is("-rabbit") || is("rabbit") || words.iter().any(|word| is_path_of_rabbitmq(word)) {
         Configured::RabbitMq
     } else if is("ejabberd") {
         Configured::Ejabberd
-    } else if holds("/releases/") {
+    } else if words.iter().any(|word| word.windows(releases.len()).any(|part| part == releases)) {
         Configured::VmArgs
     } else {
         Configured::ErlFlags
     }
+}
+
+/// The words without those from each naming flag up to the next flag.
+fn without_names<'a>(words: &[&'a [u8]]) -> Vec<&'a [u8]> {
+    let mut is_named = false;
+    let mut all = Vec::new();
+    for word in words {
+        if word.starts_with(b"-") {
+            is_named = is_one_of(word, &NAMING);
+        }
+        if !is_named {
+            all.push(*word);
+        }
+    }
+    all
+}
+
+/// Whether a path leads to files of RabbitMQ. Files of other programs may be in a folder such as
+/// `rabbitmq_client` or `rabbitmq-consumer`.
+fn is_path_of_rabbitmq(word: &[u8]) -> bool {
+    let is_its = |part: &[u8]| {
+        part == b"rabbitmq"
+            || part.starts_with(b"rabbitmq-server")
+            || part.starts_with(b"rabbitmq_server")
+    };
+    word.contains(&b'/') && word.split(|byte| *byte == b'/').any(is_its)
 }
 
 #[cfg(test)]
@@ -158,6 +192,10 @@ mod tests {
         assert_eq!(read.configured, Configured::ErlFlags);
         assert!(!format!("{read:?}").contains("geheim"));
         assert!(read.given.no_busy_wait && !read.given.forced_wakeup);
+        assert!(!read.given.no_busy_wait_dirty_cpu && !read.given.no_busy_wait_dirty_io);
+        let dirty = of("beam.smp -sbwtdcpu none -sbwtdionone --").given;
+        assert!(dirty.no_busy_wait_dirty_cpu && dirty.no_busy_wait_dirty_io);
+        assert!(!dirty.no_busy_wait);
         assert!(of("beam.smp -sfwi 10 --").given.forced_wakeup);
         assert_eq!(of("beam.smp -S 2 --").online, Some(2));
         assert_eq!(of("beam.smp -S 0 --").online, None);
@@ -172,12 +210,44 @@ mod tests {
         let in_one_word =
             of("beam.smp -S8:4 -SDcpu 2:1 -SDPcpu 50:25 -sbwtnone -sbwtdcpu long -sfwi10 --");
         assert_eq!(in_one_word.online, Some(4));
-        assert!(in_one_word.given.no_busy_wait);
+        assert!(in_one_word.given.no_busy_wait && !in_one_word.given.no_busy_wait_dirty_cpu);
         assert!(in_one_word.given.forced_wakeup);
         assert_eq!(of("beam.smp -S8 -S4 --").online, Some(4));
         assert_eq!(of("beam.smp -SDcpu 2:1 -SDPcpu 50:25 --").online, None);
         let release = "beam.smp -- -boot /app/releases/1/start";
         assert_eq!(of(release).configured, Configured::VmArgs);
+    }
+
+    #[test]
+    fn only_words_and_paths_of_rabbitmq_say_that_a_node_is_one() {
+        let configured = |rest: &str| of(&format!("beam.smp -W w -- {rest}")).configured;
+        for own in [
+            "-pa /usr/lib/rabbitmq/lib/rabbitmq_server-3.10.8/ebin -noshell -s rabbit boot \
+             -sname rabbit@host",
+            "-pa /opt/rabbitmq/plugins -sname a",
+            "-pa /srv/rabbitmq-server-4.0/ebin",
+            "-pa ./rabbitmq_server-4.0/ebin",
+            "-home /var/lib/rabbitmq -- -sname a",
+            "-sname a -rabbit tcp_listeners []",
+        ] {
+            assert_eq!(configured(own), Configured::RabbitMq, "{own}");
+        }
+        let release = "-boot /app/releases/1/start";
+        for other in [
+            "-sname rabbitmq-consumer",
+            "-sname rabbit",
+            "-name to@rabbitmq.example.org",
+            "-setcookie rabbit@host /rabbitmq/",
+            "-pa /app/lib/rabbitmq_client-1.0/ebin",
+            "-config /app/rabbitmq-consumer/sys",
+            "-user rabbitmq",
+        ] {
+            assert_eq!(configured(other), Configured::ErlFlags, "{other}");
+            let of_release = configured(&format!("{other} {release}"));
+            assert_eq!(of_release, Configured::VmArgs, "{other}");
+        }
+        let cookie = configured("-setcookie /releases/ -sname ejabberd");
+        assert_eq!(cookie, Configured::ErlFlags);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::question::{Answer, Question, Request};
 use super::worker::work;
 use host::Roots;
 use os::death;
-use os::sandbox::{keep_privileges, limit_memory, refuse_calls};
+use os::sandbox::{Network, keep_privileges, limit_memory, refuse_calls};
 use probe::live::Counting;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
@@ -84,7 +84,7 @@ fn restrict() -> io::Result<()> {
     let needed = NEEDED.into_iter().fold(CapabilitySet::empty(), |all, one| all | one);
     keep_privileges(needed)?;
     // A kernel without such filters refuses no call. The workers give everything up anyway.
-    let _ = refuse_calls();
+    let _ = refuse_calls(Network::None);
     Ok(())
 }
 

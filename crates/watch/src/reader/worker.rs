@@ -6,6 +6,7 @@ use crate::workload::{NameSource, places};
 use host::{ProcessFiles, Roots, kept};
 use os::death;
 use os::sandbox::{Files, Network, keep_privileges, limit_memory, limit_time, restrict};
+use os::stat::Stat;
 use os::user::User;
 use probe::elf;
 use rustix::process::{Signal, geteuid};
@@ -63,12 +64,12 @@ fn gather(roots: &Roots, files: &ProcessFiles, what: &What) -> Option<Material<F
         What::Maps => files.read("maps", MAPS).map(Material::Text),
         What::InFile(mapping, _) => files.mapped(mapping).map(|file| Material::File(file, 0)),
         What::InProgram(address) => {
-            let (from, to) = code(&String::from_utf8_lossy(&files.read("stat", TEXT)?))?;
+            let (from, to) = code(&files.read("stat", TEXT)?)?;
             let is_inside = (from..to).contains(address);
             files.program().filter(|_| is_inside).map(|file| Material::File(file, from))
         }
         What::Variable(_) => {
-            let (from, _) = code(&String::from_utf8_lossy(&files.read("stat", TEXT)?))?;
+            let (from, _) = code(&files.read("stat", TEXT)?)?;
             files.program().map(|file| Material::File(file, from))
         }
         What::Settings(_) => {
@@ -128,13 +129,10 @@ fn give_up(reader: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the code of the program itself starts and ends: fields 26 and 27 of `stat`.
-fn code(stat: &str) -> Option<(u64, u64)> {
-    let (_, after) = stat.rsplit_once(')')?;
-    let mut words = after.split_ascii_whitespace().skip(23);
-    let (from, to) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+/// Where the code of the program itself starts and ends.
+fn code(stat: &[u8]) -> Option<(u64, u64)> {
     // A process that may not look gets the value 1.
-    (from > 1 && to > from).then_some((from, to))
+    Stat::parse(stat)?.code().filter(|(from, to)| *from > 1 && to > from)
 }
 
 #[cfg(test)]
@@ -144,9 +142,9 @@ mod tests {
     #[test]
     fn the_code_of_a_program_is_where_stat_says() {
         let fields = |from: &str| format!("7 (a) b) R {} {from} 9000 0", ["0"; 22].join(" "));
-        assert_eq!(code(&fields("4096")), Some((4096, 9000)));
-        assert_eq!(code(&fields("1")), None);
-        assert_eq!(code("7 (a) R 1"), None);
+        assert_eq!(code(fields("4096").as_bytes()), Some((4096, 9000)));
+        assert_eq!(code(fields("1").as_bytes()), None);
+        assert_eq!(code(b"7 (a) R 1"), None);
     }
 
     #[test]

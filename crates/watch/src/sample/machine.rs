@@ -1,12 +1,15 @@
 //! The machine as a whole.
 
 use crate::tick::MachineTick;
-use host::Roots;
-use host::Snapshot;
-use host::roots::read_text;
+use host::roots::{read_text, read_text_up_to};
+use host::{CpuGroups, Roots, Snapshot};
 use probe::idle::Idle;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Most bytes that are read of a list of CPUs. A list of every other one of 8,192 CPUs is shorter.
+const CPU_LIST: u64 = 32 * 1_024;
 
 /// Whether a scheduler in eBPF (sched_ext) is loaded.
 pub fn is_sched_ext(roots: &Roots) -> bool {
@@ -18,12 +21,24 @@ pub fn is_sched_ext(roots: &Roots) -> bool {
 pub struct Machine {
     before: Snapshot,
     idle: Idle,
+    /// The files that list isolated CPUs: those of the boot (isolcpus), and those of partitions
+    /// (cpuset).
+    isolated: Vec<PathBuf>,
+    kernel: Option<(u32, u32)>,
 }
 
 impl Machine {
     /// Reads the counters.
-    pub fn start(roots: &Roots) -> Self {
-        Machine { before: Snapshot::take(roots), idle: Idle::read(roots) }
+    pub fn start(roots: &Roots, groups: Option<&CpuGroups>) -> Self {
+        let of_boot = roots.sys.join("devices/system/cpu/isolated");
+        let of_partitions = groups.and_then(CpuGroups::isolated_cpus);
+        let isolated = [of_boot].into_iter().chain(of_partitions).collect();
+        Machine {
+            before: Snapshot::take(roots),
+            idle: Idle::read(roots),
+            isolated,
+            kernel: kernel(roots),
+        }
     }
 
     /// The CPUs that were online at the last reading.
@@ -32,7 +47,7 @@ impl Machine {
     }
 
     /// What the counters gained in this time, and the share of it in which each CPU was idle, by
-    /// its number.
+    /// its number: 0 for isolated CPUs. These are not there for programs that want more CPUs.
     pub fn gained(&mut self, roots: &Roots, over: Duration) -> (MachineTick, Vec<f64>) {
         let (now, idle) = (Snapshot::take(roots), Idle::read(roots));
         let gained = self.before.until(&now);
@@ -43,11 +58,16 @@ impl Machine {
         let idle_ns: u64 = idle.cpus().map(|cpu| idle.since(&self.idle, cpu)).sum();
         let busy = all.saturating_sub(idle_ns).saturating_sub(steal_ns.unwrap_or(0));
         let interrupts_ns = Some(idle.interrupts_since(&self.idle));
-        let share = |cpu| idle.since(&self.idle, cpu) as f64 / over.as_nanos().max(1) as f64;
+        let isolated: BTreeSet<u32> = self.isolated.iter().flat_map(|file| listed(file)).collect();
+        let share = |cpu: u32| match isolated.contains(&cpu) {
+            true => 0.0,
+            false => idle.since(&self.idle, cpu) as f64 / over.as_nanos().max(1) as f64,
+        };
         let highest = idle.cpus().max().unwrap_or(0);
         let idle_shares = (0..=highest).map(|cpu| share(cpu).min(1.0)).collect();
         (self.before, self.idle) = (now, idle);
         let machine = MachineTick {
+            kernel: self.kernel,
             cpus,
             busy_ns: Some(busy),
             steal_ns,
@@ -59,9 +79,60 @@ impl Machine {
     }
 }
 
+/// The first two numbers of the running kernel's version.
+fn kernel(roots: &Roots) -> Option<(u32, u32)> {
+    let release = read_text_up_to(&roots.proc.join("sys/kernel/osrelease"), CPU_LIST).ok()?;
+    let mut numbers = model::ladder::version(release.trim()).into_iter().map(u32::try_from);
+    let first = numbers.next()?.ok()?;
+    let second = numbers.next()?.ok()?;
+    Some((first, second))
+}
+
+/// The CPUs in a file of the kernel; none if it is absent or no list.
+fn listed(file: &Path) -> Vec<u32> {
+    let text = read_text_up_to(file, CPU_LIST);
+    text.ok().and_then(|text| os::cpulist::parse(&text)).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernels_version_is_read_from_its_release() {
+        let of = |release: &str| {
+            let tree = testing::Tree::new(&[("proc/sys/kernel/osrelease", release)]);
+            kernel(&Roots::at(tree.root()))
+        };
+        assert_eq!(of("6.18.44-fc-v669\n"), Some((6, 18)));
+        assert_eq!(of("4.18.0-147.2.1.el8.x86_64\n"), Some((4, 18)));
+        assert_eq!(of("unknown\n"), None);
+    }
+
+    #[test]
+    fn an_isolated_cpu_counts_as_busy() {
+        let stat = |ticks: u64| {
+            let of = |cpu: u32| format!("cpu{cpu} 0 0 0 {ticks} 0\n");
+            (0..4).map(of).collect::<String>()
+        };
+        let tree = testing::Tree::new(&testing::CGROUP2);
+        tree.put("proc/stat", stat(0));
+        let roots = Roots::at(tree.root());
+        let mut machine = Machine::start(&roots, CpuGroups::find(&roots).as_ref());
+        let second = rustix::param::clock_ticks_per_second();
+        let mut idle = |seconds: u64| {
+            tree.put("proc/stat", stat(seconds * second));
+            machine.gained(&roots, Duration::from_secs(1)).1
+        };
+        assert_eq!(idle(1), [1.0; 4]);
+        tree.put("sys/devices/system/cpu/isolated", "2-3\n");
+        assert_eq!(idle(2), [1.0, 1.0, 0.0, 0.0]);
+        tree.put("sys/fs/cgroup/cpuset.cpus.isolated", "1\n");
+        assert_eq!(idle(3), [1.0, 0.0, 0.0, 0.0]);
+        tree.put("sys/devices/system/cpu/isolated", "\n");
+        tree.put("sys/fs/cgroup/cpuset.cpus.isolated", "no list\n");
+        assert_eq!(idle(4), [1.0; 4]);
+    }
 
     #[test]
     fn a_scheduler_in_ebpf_is_seen_while_it_is_enabled() {

@@ -1,8 +1,8 @@
 //! Groups that have a memory.high: how often they were above it, and which processes slept for
 //! it.
 
-use super::scope;
 use crate::reader::{Answer, MOST_PLACES, Readers, What};
+use crate::scope;
 use crate::tick::{MemoryTask, MemoryTick, Tick};
 use host::cgroup::MemoryUsage;
 use host::roots::{Roots, read_start};

@@ -9,10 +9,10 @@ mod machine;
 mod memory;
 mod nodes;
 mod outside;
+mod policies;
 mod processes;
 mod runtimes;
 mod schedstat;
-mod scope;
 mod spots;
 mod status;
 mod steps;
@@ -21,6 +21,7 @@ mod workloads;
 
 use crate::inside::InsideTick;
 use crate::reader::Readers;
+use crate::scope::{self, ScopeError};
 use crate::tick::{Spent, Tick};
 use compare::Compare;
 use dist::Watcher;
@@ -40,7 +41,6 @@ use probe::live::{Counts, LiveProbe, Seen};
 use processes::Processes;
 use runtimes::Runtimes;
 use schedstat::Schedstat;
-pub use scope::ScopeError;
 use spots::Spots;
 use std::time::Instant;
 pub use steps::{Step, Steps};
@@ -87,6 +87,7 @@ impl Sampler {
         let with_high = memory_groups.clone().filter(MemoryGroups::has_high);
         let full = memory_groups.map(|groups| FullGroups::new(roots, groups));
         let memory = with_high.map(|groups| Memory::new(roots, scope, groups));
+        let machine = Machine::start(roots, cpu_groups.as_ref());
         let nodes = Nodes::find(roots, &mut readers);
         let sources = sources(roots, &probe, cpu_groups.as_ref(), memory.is_some());
         let mut sampler = Sampler {
@@ -109,7 +110,7 @@ impl Sampler {
             nodes,
             asked: Vec::new(),
             readers,
-            machine: Machine::start(roots),
+            machine,
             last: Instant::now(),
             tool_ns: time::process_cpu_ns(),
             steps: Steps::default(),
@@ -149,6 +150,7 @@ impl Sampler {
         let mut tick = Tick {
             over_ns: time::whole_ns(over),
             whole_machine: self.scope == Scope::default(),
+            named: scope::named(&self.scope),
             machine,
             idle_shares,
             is_sched_ext: is_sched_ext(&self.roots),
@@ -177,6 +179,7 @@ impl Sampler {
         }
         self.steps.begin(Step::Processes);
         self.processes.name(&mut tick);
+        policies::add(&mut tick);
         self.steps.begin(Step::Spots);
         self.spots.name(&mut tick, &mut self.readers);
         self.steps.begin(Step::Groups);

@@ -11,7 +11,7 @@ use crate::reader::{Answer, MOST_PLACES, Maps, Readers, Told, What, file_name};
 use beam::ThreadKind;
 use host::roots::{Roots, read_start};
 use host::{MappedFile, ProcessFiles, process_files};
-use model::live::{Code, Place, Role};
+use model::live::{Code, Place, ThreadRole};
 use places::{Found, Held};
 use probe::live::{
     Counts, NODES, NodeSample, Sampled, Sleep, ThreadCounts, ThreadState, is_outside,
@@ -197,7 +197,7 @@ impl Nodes {
         let place = places::find(user, &held, NODES);
         let threads = if place == Found::None { BTreeMap::new() } else { self.threads(pid) };
         let Some(started) = process_files::started(&self.roots, pid) else { return };
-        if !threads.contains_key(&Role::Scheduler) {
+        if !threads.contains_key(&ThreadRole::Scheduler) {
             self.refuse(pid, place == Found::None);
             return;
         }
@@ -230,7 +230,7 @@ impl Nodes {
     }
 
     /// How many threads there are of each role.
-    fn threads(&self, pid: u32) -> BTreeMap<Role, u32> {
+    fn threads(&self, pid: u32) -> BTreeMap<ThreadRole, u32> {
         let task = self.roots.proc.join(pid.to_string()).join("task");
         let entries = std::fs::read_dir(&task).into_iter().flatten().flatten();
         let mut all = BTreeMap::new();
@@ -420,6 +420,7 @@ impl Thread {
         if let ThreadKind::Scheduler(number) = self.kind {
             let one: &mut SchedulerTick = tick.schedulers.entry(number).or_default();
             one.ran_ns = gained.ran_ns;
+            one.ready_ns = gained.ready_ns;
             one.idle_ns = gained.futex_ns.saturating_add(gained.poll_ns);
             one.calls = less(|of| of.native.calls);
             one.silent_ns = less(|of| of.native.silent_ns);
@@ -467,7 +468,7 @@ fn may_hide_native_code(tick: &NodeTick) -> bool {
     tick.schedulers.iter().any(|(number, one)| {
         let running = tick.samples.iter().filter(|(seen, _)| {
             let stands_still = matches!(seen.what, Sampled::Asleep | Sampled::Spinning);
-            seen.role == Role::Scheduler && seen.number == *number && !stands_still
+            seen.role == ThreadRole::Scheduler && seen.number == *number && !stands_still
         });
         let (all, native) = running.fold((0, 0), |(all, native), (seen, count)| {
             let is_native = matches!(seen.place.code, Code::Vm | Code::Library);
@@ -491,15 +492,15 @@ fn user(roots: &Roots, pid: u32) -> Option<u32> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-fn role(kind: ThreadKind) -> Role {
+fn role(kind: ThreadKind) -> ThreadRole {
     match kind {
-        ThreadKind::Scheduler(_) => Role::Scheduler,
-        ThreadKind::DirtyCpu(_) => Role::DirtyCpu,
-        ThreadKind::DirtyIo(_) => Role::DirtyIo,
-        ThreadKind::Async => Role::Async,
-        ThreadKind::Aux => Role::Aux,
-        ThreadKind::Poll => Role::Poll,
-        ThreadKind::Other => Role::Other,
+        ThreadKind::Scheduler(_) => ThreadRole::Scheduler,
+        ThreadKind::DirtyCpu(_) => ThreadRole::DirtyCpu,
+        ThreadKind::DirtyIo(_) => ThreadRole::DirtyIo,
+        ThreadKind::Async => ThreadRole::Async,
+        ThreadKind::Aux => ThreadRole::Aux,
+        ThreadKind::Poll => ThreadRole::Poll,
+        ThreadKind::Other => ThreadRole::Other,
     }
 }
 
@@ -520,6 +521,7 @@ mod tests {
             };
             let mut tick = NodeTick { passes_seen: true, ..NodeTick::default() };
             thread.gain(&now, 0, &mut tick);
+            assert_eq!(tick.schedulers[&1].ready_ns, 30_000_000);
             tick.schedulers[&1].unpassed_ns
         };
         // Time for which a quota throttled it does not count.

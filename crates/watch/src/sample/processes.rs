@@ -3,8 +3,8 @@
 //! So `stat` is not read. On Linux 6.18, its reader sleeps for a lock of a process that is in the
 //! middle of an exec, and that process may wait seconds for a CPU.
 
-use super::scope;
 use super::status::{self, Status};
+use crate::scope;
 use crate::tick::{Job, Process, Tick};
 use crate::why::{lineage_of, part};
 use host::CpuGroups;
@@ -21,10 +21,14 @@ const MOST: usize = 1_024;
 /// Most processes that are remembered, and most threads.
 const MOST_KNOWN: usize = 16_384;
 
+/// Most groups whose lineages are remembered. The names in a lineage may take some thousand bytes.
+const MOST_LINEAGES: usize = 4_096;
+
 /// Most threads whose own group is looked up in an interval.
 const MOST_THREADS: usize = 24;
 
-/// Intervals after which a process is looked up again: it may have changed its name or group.
+/// Intervals after which a process is looked up again: it may have changed its group. If it is
+/// counted with another name, or began at another time, it is looked up at once.
 const OLD: u64 = 5;
 
 /// Intervals after which a process that was not looked up again is forgotten, and a thread that no
@@ -45,7 +49,7 @@ pub struct Processes {
     known: HashMap<u32, Known>,
     /// The groups of throttled threads, by thread and its start.
     threads: HashMap<(u32, u64), KnownThread>,
-    lineages: HashMap<String, Vec<String>>,
+    lineages: HashMap<String, KnownLineage>,
     weights: HashMap<String, u64>,
     /// Whether the kernel shares the CPUs between sessions (autogroup).
     has_sessions: bool,
@@ -57,6 +61,30 @@ pub struct Processes {
 #[derive(Debug, Clone)]
 struct Known {
     process: Process,
+    looked: u64,
+    /// When its first thread began, and the name with which it was counted. None if that thread
+    /// did not run.
+    counted: Option<(u64, String)>,
+}
+
+impl Known {
+    /// Whether it may be the process with this first thread, and not one with the same number.
+    fn may_be(&self, first: Option<&ThreadCounts>) -> bool {
+        let both = self.counted.as_ref().zip(first);
+        both.is_none_or(|((start, _), first)| *start == first.start)
+    }
+
+    /// Whether it still has its name: it changes if the process executes another program.
+    fn is_named_as(&self, first: Option<&ThreadCounts>) -> bool {
+        let name = self.counted.as_ref().map_or(&self.process.name, |(_, name)| name);
+        first.is_none_or(|first| first.name == *name)
+    }
+}
+
+/// The groups that bind a group.
+#[derive(Debug)]
+struct KnownLineage {
+    groups: Vec<String>,
     looked: u64,
 }
 
@@ -97,12 +125,17 @@ impl Processes {
         if self.threads.len() > MOST_KNOWN {
             self.threads.clear();
         }
+        if self.lineages.len() > MOST_LINEAGES {
+            self.lineages.clear();
+        }
         if self.interval.is_multiple_of(OLD) {
             self.forget();
         }
+        let firsts = first_threads(&tick.threads);
         for pid in wanted(tick) {
             let outer_session = tick.outer_sessions.get(&pid).copied();
-            if let Some(process) = self.look(pid, outer_session) {
+            let first = firsts.get(&pid).copied();
+            if let Some(process) = self.look(pid, outer_session, first) {
                 tick.processes.insert(pid, process);
             }
         }
@@ -173,8 +206,8 @@ impl Processes {
         self.known.shrink_to_fit();
         self.threads.retain(|_, known| self.interval - known.used < FORGOTTEN);
         self.threads.shrink_to_fit();
-        // A group may get the controller later, and with it a quota.
-        self.lineages.clear();
+        self.lineages.retain(|_, known| self.interval - known.looked < FORGOTTEN);
+        self.lineages.shrink_to_fit();
     }
 
     /// Adds the weights of groups that compete for CPUs.
@@ -213,13 +246,21 @@ impl Processes {
         String::from_utf8_lossy(&bytes).trim_end().rsplit_once("nice ")?.1.parse().ok()
     }
 
-    /// `outer_session` is its session, if /proc does not know that session.
-    fn look(&mut self, pid: u32, outer_session: Option<u32>) -> Option<Process> {
-        let fresh = self.known.get(&pid).filter(|known| self.interval - known.looked < OLD);
-        if let Some(known) = fresh {
+    /// `outer_session` is its session, if /proc does not know that session. `first` is its first
+    /// thread, if that ran.
+    fn look(
+        &mut self,
+        pid: u32,
+        outer_session: Option<u32>,
+        first: Option<&ThreadCounts>,
+    ) -> Option<Process> {
+        let before = self.known.get(&pid).filter(|known| known.may_be(first));
+        let is_fresh =
+            |known: &&Known| self.interval - known.looked < OLD && known.is_named_as(first);
+        if let Some(known) = before.filter(is_fresh) {
             return Some(known.process.clone());
         }
-        let before = self.known.get(&pid).cloned();
+        let before = before.cloned();
         let (groups, roots) = (self.groups.as_ref(), &self.roots);
         // Read before the status, which tells whether its first thread had already begun to end.
         let mut group = groups.and_then(|groups| {
@@ -255,7 +296,9 @@ impl Processes {
             name: status.name,
             group,
         };
-        let known = Known { process: process.clone(), looked: self.interval };
+        let counted = first.map(|first| (first.start, first.name.clone()));
+        let counted = counted.or_else(|| before.and_then(|known| known.counted));
+        let known = Known { process: process.clone(), looked: self.interval, counted };
         self.known.insert(pid, known);
         Some(process)
     }
@@ -282,10 +325,35 @@ impl Processes {
         Some(own)
     }
 
+    /// The groups that bind a group, itself first. It may get the controller later, and with it a
+    /// quota, so it is looked up again. Once it is gone, what is known of it stays: threads that
+    /// ran in it may still be counted.
     fn lineage(&mut self, group: &str) -> Vec<String> {
         let Some(groups) = &self.groups else { return Vec::new() };
-        self.lineages.entry(group.to_owned()).or_insert_with(|| groups.lineage(group)).clone()
+        let known = self.lineages.get(group);
+        if let Some(known) = known.filter(|known| self.interval - known.looked < OLD) {
+            return known.groups.clone();
+        }
+        let read = groups.lineage(group);
+        let kept = known.filter(|_| !groups.is_there(group)).map(|known| known.groups.clone());
+        let all = kept.unwrap_or(read);
+        let known = KnownLineage { groups: all.clone(), looked: self.interval };
+        self.lineages.insert(group.to_owned(), known);
+        all
     }
+}
+
+/// The first thread of each process, among these. If a number was given to another process
+/// meanwhile, the thread of the later one.
+fn first_threads(threads: &[ThreadCounts]) -> HashMap<u32, &ThreadCounts> {
+    let mut all: HashMap<u32, &ThreadCounts> = HashMap::new();
+    for thread in threads.iter().filter(|thread| thread.tid == thread.pid) {
+        let first = all.entry(thread.pid).or_insert(thread);
+        if thread.start > first.start {
+            *first = thread;
+        }
+    }
+    all
 }
 
 /// How long quotas throttled a thread.
@@ -348,17 +416,11 @@ fn wanted(tick: &Tick) -> Vec<u32> {
 
 /// What a process belongs to: its group, unless that group is for everything in a login session.
 fn job(status: &Status, group: Option<&str>) -> Job {
-    if status.is_of_kernel {
-        return Job::Kernel;
-    }
-    let is_of_login = |group: &str| {
-        let last = group.rsplit('/').next().unwrap_or_default();
-        last.starts_with("session-") && last.ends_with(".scope")
-    };
-    match group {
-        Some(group) if !is_of_login(group) => Job::Group(group.to_owned()),
-        _ if status.session != 0 => Job::Session(status.session),
-        _ => Job::Unknown,
+    match group.and_then(Job::of_group) {
+        _ if status.is_of_kernel => Job::Kernel,
+        Some(job) => job,
+        None if status.session != 0 => Job::Session(status.session),
+        None => Job::Unknown,
     }
 }
 
@@ -423,9 +485,9 @@ mod tests {
         for threads in [1, 2] {
             tree.put("proc/7/status", zombie(threads));
             let process = Process { group: Some("/a".into()), ..Process::default() };
-            processes.known.insert(7, Known { process, looked: 0 });
+            processes.known.insert(7, Known { process, looked: 0, counted: None });
             processes.interval = OLD;
-            assert_eq!(processes.look(7, None).unwrap().group.as_deref(), Some("/a"));
+            assert_eq!(processes.look(7, None, None).unwrap().group.as_deref(), Some("/a"));
         }
     }
 
@@ -436,13 +498,73 @@ mod tests {
         let roots = Roots::at(tree.root());
         let mut processes = Processes::new(&roots, &Scope::default(), CpuGroups::find(&roots));
         tree.put("proc/7/status", zombie(1));
-        assert_eq!(processes.look(7, None).unwrap().group.as_deref(), Some("/a"));
+        assert_eq!(processes.look(7, None, None).unwrap().group.as_deref(), Some("/a"));
         // It may have left its group before it was first looked at.
         processes.known.clear();
         tree.put("proc/7/cgroup", "0::/\n");
-        assert_eq!(processes.look(7, None), None);
+        assert_eq!(processes.look(7, None, None), None);
         tree.put("proc/7/status", zombie(2));
-        assert_eq!(processes.look(7, None).unwrap().group, None);
+        assert_eq!(processes.look(7, None, None).unwrap().group, None);
+    }
+
+    #[test]
+    fn a_process_that_executes_another_program_is_looked_up_again_at_once() {
+        let tree = testing::Tree::new(&[("proc/7/status", SHELL)]);
+        let mut processes = Processes::new(&Roots::at(tree.root()), &Scope::default(), None);
+        let mut name = |tree: &testing::Tree, status: &str, counted: &str| {
+            tree.put("proc/7/status", SHELL.replace("sh", status));
+            let mut tick = second();
+            tick.threads.push(ThreadCounts { name: counted.to_owned(), ..thread(7, 10, 20) });
+            processes.name(&mut tick);
+            tick.processes[&7].name.clone()
+        };
+        assert_eq!(name(&tree, "sh", "sh"), "sh");
+        assert_eq!(name(&tree, "other", "sh"), "sh", "nothing says that it was renamed");
+        assert_eq!(name(&tree, "cc1", "cc1"), "cc1");
+        // The name that was counted may be an older one.
+        assert_eq!(name(&tree, "ld", "as"), "ld");
+        assert_eq!(name(&tree, "other", "as"), "ld");
+    }
+
+    #[test]
+    fn another_process_with_the_same_number_is_not_taken_for_the_first_one() {
+        let tree = testing::Tree::new(&[("proc/7/status", SHELL)]);
+        let mut processes = Processes::new(&Roots::at(tree.root()), &Scope::default(), None);
+        let mut job = |starts: &[u64]| {
+            let mut tick = second();
+            let of = |start: &u64| ThreadCounts { start: *start, ..thread(7, 10, 20) };
+            tick.threads = starts.iter().map(of).collect();
+            processes.name(&mut tick);
+            tick.processes.remove(&7).map(|process| process.job)
+        };
+        assert_eq!(job(&[1]), Some(Job::Session(9)));
+        tree.put("proc/7/status", SHELL.replace("NSsid:\t9", "NSsid:\t5"));
+        assert_eq!(job(&[1]), Some(Job::Session(9)));
+        assert_eq!(job(&[2, 1]), Some(Job::Session(5)));
+        // What is known of the one does not apply to the other.
+        std::fs::remove_file(tree.path("proc/7/status")).unwrap();
+        assert_eq!((job(&[2]), job(&[3])), (Some(Job::Session(5)), None));
+    }
+
+    #[test]
+    fn the_groups_of_a_container_that_is_gone_stay_known_while_they_are_asked_for() {
+        let tree = testing::Tree::new(&testing::CGROUP2);
+        for group in ["pod", "pod/c"] {
+            tree.put(&format!("sys/fs/cgroup/{group}/cpu.max"), "50000 100000\n");
+        }
+        let roots = Roots::at(tree.root());
+        let mut processes = Processes::new(&roots, &Scope::default(), CpuGroups::find(&roots));
+        let mut after = |intervals: u64| {
+            processes.interval += intervals;
+            processes.forget();
+            processes.lineage("/pod/c")
+        };
+        assert_eq!(after(1), ["/pod/c", "/pod", "/"]);
+        std::fs::remove_dir_all(tree.path("sys/fs/cgroup/pod/c")).unwrap();
+        for _ in 0..10 {
+            assert_eq!(after(OLD), ["/pod/c", "/pod", "/"]);
+        }
+        assert_eq!(after(FORGOTTEN), ["/pod", "/"]);
     }
 
     #[test]

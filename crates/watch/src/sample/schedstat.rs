@@ -1,6 +1,6 @@
 //! How long each thread waited, from /proc alone: the fallback without programs in the kernel.
 
-use super::scope;
+use crate::scope;
 use host::roots::{Roots, read_start};
 use model::live::Scope;
 use probe::live::{Counts, ThreadCounts};

@@ -129,9 +129,8 @@ mod tests {
         let own = std::fs::read_to_string("/proc/self/status").unwrap();
         let read = parse(&own).unwrap();
         // The session is 0 if it began outside this PID namespace, so `getsid` gives no Pid.
-        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-        let after_name = stat.rsplit_once(") ").unwrap().1;
-        let session = after_name.split(' ').nth(3).unwrap().parse().unwrap();
+        let stat = std::fs::read("/proc/self/stat").unwrap();
+        let session = os::stat::Stat::parse(&stat).unwrap().field(6).unwrap();
         assert_eq!((read.session, read.is_of_kernel), (session, false));
         assert!(own.starts_with(&format!("Name:\t{}", read.name)));
         assert!(os::cpulist::parse(&read.cpu_list.unwrap()).is_some_and(|cpus| !cpus.is_empty()));

@@ -1,6 +1,7 @@
 //! The current step of the sampler, for code that waits for it.
 
 use host::roots::{self, Roots};
+use os::stat::Stat;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
@@ -72,8 +73,7 @@ impl Steps {
     /// Whether the sampler's thread runs or is runnable; None if the kernel does not tell.
     pub fn is_ready(&self, roots: &Roots) -> Option<bool> {
         let stat = self.read(roots, "stat")?;
-        // The name comes before the state, and may contain any character.
-        Some(stat.rsplit_once(')')?.1.trim_start().starts_with('R'))
+        Some(Stat::parse(stat.as_bytes())?.state() == b'R')
     }
 
     /// CPU time of the sampler's thread since it started; None if the kernel does not tell.
@@ -91,6 +91,16 @@ impl Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
+
+    /// Waits until this holds, for at most a minute.
+    fn wait_until(what: &str, holds: impl Fn() -> bool) {
+        let until = Instant::now() + Duration::from_secs(60);
+        while !holds() {
+            assert!(Instant::now() < until, "not within a minute: {what}");
+            std::thread::yield_now();
+        }
+    }
 
     #[test]
     fn every_step_is_told_by_its_number() {
@@ -109,9 +119,8 @@ mod tests {
         steps.set_thread();
         assert_eq!(steps.is_ready(&roots), Some(true));
         // The kernel updates this count at ticks and switches.
-        while steps.ran(&roots).unwrap() == Duration::ZERO {
-            std::thread::yield_now();
-        }
+        let has_run = || steps.ran(&roots).unwrap() > Duration::ZERO;
+        wait_until("the kernel counts CPU time of this thread", has_run);
         let of_other = steps.clone();
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let (says, began) = std::sync::mpsc::channel();
@@ -121,9 +130,7 @@ mod tests {
             let _ = wait.recv();
         });
         began.recv().unwrap();
-        while steps.is_ready(&roots) == Some(true) {
-            std::thread::yield_now();
-        }
+        wait_until("the other thread sleeps", || steps.is_ready(&roots) != Some(true));
         assert_eq!(steps.is_ready(&roots), Some(false));
         drop(go);
         other.join().unwrap();

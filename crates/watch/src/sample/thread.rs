@@ -1,8 +1,9 @@
 //! A sampler in its own thread. The caller can stop waiting for an interval, so a reading that
 //! hangs holds up nothing else.
 
+use super::Sampler;
 use super::steps::{Step, Steps};
-use super::{Sampler, ScopeError};
+use crate::scope::ScopeError;
 use crate::tick::Tick;
 use dist::Watcher;
 use model::live::SourceUse;

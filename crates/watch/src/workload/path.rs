@@ -4,7 +4,7 @@
 //! names those of its containers. So the first part of a path that names a workload decides. What
 //! is below it is only repeated.
 
-use model::live::{Container, Engine, Pod, SystemdUnit, Task, Workload};
+use model::live::{Container, Engine, NomadTask, Pod, SystemdUnit, Workload};
 
 /// Length of a text that counts as the identifier of a container, in characters.
 const SHORTEST_ID: usize = 12;
@@ -127,12 +127,12 @@ fn pod_uid(part: &str, above: &[&str], is_cut: bool) -> Option<String> {
 }
 
 /// `ALLOCATION.TASK.scope`, if the allocation is a UUID.
-fn task(part: &str, below: &[&str]) -> Option<Task> {
+fn task(part: &str, below: &[&str]) -> Option<NomadTask> {
     let (allocation, name) = part.strip_suffix(".scope")?.split_once('.')?;
     let is_hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_uuid = allocation.len() == 36 && allocation.split('-').all(is_hex);
     let (name, allocation) = (name.to_owned(), allocation.to_owned());
-    (is_uuid && !name.is_empty()).then(|| Task { name, allocation, below: joined(below) })
+    (is_uuid && !name.is_empty()).then(|| NomadTask { name, allocation, below: joined(below) })
 }
 
 /// What a user runs, by `user-1000.slice`: a session, a unit of the user, or the manager of

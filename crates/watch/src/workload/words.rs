@@ -1,6 +1,6 @@
 //! A workload in words.
 
-use model::live::{Container, Engine, Pod, SystemdUnit, Task, Workload};
+use model::live::{Container, Engine, NomadTask, Pod, SystemdUnit, Workload};
 use os::terminal::line as plain;
 
 /// Characters of an allocation that are shown, as by Nomad itself.
@@ -67,7 +67,7 @@ fn pod(pod: &Pod) -> Option<String> {
     Some(format!("pod {}/{}", plain(pod.namespace.as_deref()?), plain(pod.name.as_deref()?)))
 }
 
-fn task(task: &Task) -> String {
+fn task(task: &NomadTask) -> String {
     let allocation: String = task.allocation.chars().take(SHORT).collect();
     format!("task {} of allocation {}", plain(&task.name), plain(&allocation))
 }
@@ -100,7 +100,7 @@ pub fn samples() -> Vec<Workload> {
         container(None, None, None, None),
         Workload::Container(Container { pod: Some(pod.clone()), ..Container::default() }),
         Workload::Pod(pod),
-        Workload::Task(Task {
+        Workload::Task(NomadTask {
             name: "web".to_owned(),
             allocation: "6f1b2c3d-1111-2222-3333-444455556666".to_owned(),
             below: None,

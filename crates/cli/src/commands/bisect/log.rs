@@ -30,7 +30,7 @@ pub struct Asked {
     pub good: String,
     /// The bad end.
     pub bad: String,
-    /// The versions of a list; empty for a tree.
+    /// The versions of a list, with the checksums of their images; empty for a tree.
     pub versions: Vec<String>,
     /// The tree, and the command and kernel of the build.
     pub tree: Option<(PathBuf, String)>,
@@ -86,6 +86,26 @@ impl Asked {
         }
     }
 
+    /// The question about the kernels of a list. Images are part of the question, since a path may
+    /// lead to another image later. Of a kernel of Debian, only the name counts. `checksum` returns
+    /// the SHA-256 of an image, or None if it cannot be booted, which is an error only when the
+    /// bisection boots it.
+    ///
+    /// # Errors
+    /// Those of `checksum`.
+    pub fn with_versions(
+        self,
+        names: &[String],
+        checksum: &dyn Fn(&str) -> Result<Option<String>, Failure>,
+    ) -> Result<Self, Failure> {
+        let version = |name: &String| -> Result<String, Failure> {
+            let sum = if name.starts_with("debian:") { None } else { checksum(name)? };
+            Ok(sum.map_or_else(|| name.clone(), |sum| format!("{name} {sum}")))
+        };
+        let versions = names.iter().map(version).collect::<Result<Vec<String>, Failure>>()?;
+        Ok(Asked { versions, ..self })
+    }
+
     /// The name of the log file of this question.
     fn file_name(&self) -> String {
         let text = serde_json::to_string(self).unwrap_or_default();
@@ -108,7 +128,7 @@ impl Log {
             Failure::usage(line)
         };
         if named.is_none() {
-            os::folders::make(&paths::state_folder()).map_err(|error| wrong(&error))?;
+            paths::make_state_folder().map_err(|error| wrong(&error))?;
         }
         // Opened once: another user may own the folder and exchange the file.
         let file = opened(&path).map_err(|error| wrong(&error))?;
@@ -336,6 +356,32 @@ mod tests {
             std::fs::write(&path, other).unwrap();
             assert!(reopened(&path).err().unwrap().line.contains("not a log"));
         }
+    }
+
+    #[test]
+    fn another_image_with_the_same_name_has_its_own_log() {
+        let names = ["debian:6.12", "./linux", "./gone"].map(str::to_owned);
+        let of = |sum: &str| {
+            let checksum = |name: &str| match name {
+                "./linux" => Ok(Some(sum.to_owned())),
+                "./gone" => Ok(None),
+                other => Err(Failure::broken(format!("{other} is not fetched"))),
+            };
+            asked().with_versions(&names, &checksum).unwrap()
+        };
+        assert_eq!(of("a").versions, ["debian:6.12", "./linux a", "./gone"]);
+        assert_eq!(of("a").file_name(), of("a").file_name());
+        assert_ne!(of("a").file_name(), of("b").file_name());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut log = Log::open(&of("a"), Some(&path), false).unwrap();
+        log.add_boot("./linux", 1, &Boot::Good).unwrap();
+        drop(log);
+        assert_eq!(unused(|| Log::open(&of("a"), Some(&path), false)).unwrap().boots(), 1);
+        let failure = unused(|| Log::open(&of("b"), Some(&path), false)).err().unwrap();
+        assert!(failure.line.contains("another bisection"), "{failure:?}");
+        let interrupted = |_: &str| Err(Failure::broken("interrupted"));
+        assert!(asked().with_versions(&names, &interrupted).is_err());
     }
 
     #[test]

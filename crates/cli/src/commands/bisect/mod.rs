@@ -20,7 +20,7 @@ use log::{Asked, Log};
 use model::prose::figures;
 use scenarios::AnyScenario;
 use std::path::PathBuf;
-use tree::{Commits, Restored, Tree};
+use tree::{Commits, Restored, Tree, lost_choices};
 use versions::Versions;
 
 impl Run for Bisect {
@@ -40,11 +40,17 @@ impl Run for Bisect {
             ..Asked::new(&self.scenario, self.run_words(0)[2..].to_vec(), &self.good, &self.bad)
         };
         match &self.build {
-            None => self.of_list(session, scenario, way, asked),
+            None => {
+                let checksum = |name: &str| host.checksum(name, &interrupted);
+                self.of_list(session, scenario, way, asked, &checksum)
+            }
             Some(command) => {
                 let folder = std::env::current_dir()
                     .map_err(|error| Failure::usage(format!("the working folder: {error}")))?;
                 let tree = Tree::open(&folder, &interrupted)?;
+                let is_set = |name: &str| std::env::var_os(name).is_some();
+                let lost = os::user::is_exposed().then(|| lost_choices(&is_set)).flatten();
+                lost.iter().for_each(|line| output::note(line));
                 self.of_tree(session, scenario, way, asked, &tree, command, &look)
             }
         }
@@ -62,12 +68,13 @@ impl Bisect {
         scenario: &'static dyn AnyScenario,
         way: Way,
         asked: Asked,
+        checksum: &dyn Fn(&str) -> Result<Option<String>, Failure>,
     ) -> Result<u8, Failure> {
         let names = Names::kernels(&self.kernels)?;
         let all: Vec<String> = names.into_iter().map(|Name { asked, .. }| asked).collect();
         let mut versions = Versions::new(all.clone(), &self.good, &self.bad)?;
         self.check_boots(versions.steps()?)?;
-        let asked = Asked { versions: all, ..asked };
+        let asked = asked.with_versions(&all, checksum)?;
         let mut log = Log::open(&asked, self.log.as_deref(), self.fresh)?;
         self.search(session, scenario, way, &mut versions, &mut log, None)
     }

@@ -9,6 +9,7 @@ use bisect::{Answer, Found, Source};
 use host::private::{self, PrivateError};
 use host::program;
 use os::child::Child;
+use os::stat::Stat;
 use rustix::process::{Pid, RawPid, Signal, kill_process_group};
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt;
@@ -33,6 +34,9 @@ const GUARD: &str = "trap '' HUP INT TERM; read -r line; kill -s TERM 0; sleep G
 
 /// Git settings that keep git from running any program of the tree.
 const WITHOUT_HOOKS: [&str; 4] = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
+
+/// Variables of the environment that choose how a kernel is built.
+const CHOICES: [&str; 5] = ["ARCH", "CROSS_COMPILE", "KBUILD_OUTPUT", "KCFLAGS", "LLVM"];
 
 /// How often to check on a build.
 const TICK: Duration = Duration::from_millis(200);
@@ -66,6 +70,19 @@ pub enum Built {
     Yes,
     /// The build failed, for this reason.
     No(String),
+}
+
+/// The note if the environment has variables that choose how a kernel is built, but the build does
+/// not get them: root's programs get a [reduced environment](program::strip).
+pub fn lost_choices(is_set: &dyn Fn(&str) -> bool) -> Option<String> {
+    let lost: Vec<&str> = CHOICES.into_iter().filter(|name| is_set(name)).collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "bisect: as root, the build does not get these variables of the environment: {}; set \
+             them in the command of --build",
+            lost.join(", ")
+        )
+    })
 }
 
 impl<'a> Tree<'a> {
@@ -284,23 +301,17 @@ impl BuildGroup {
         let numbers = processes.filter_map(|one| one.file_name().to_str()?.parse::<RawPid>().ok());
         let mut others = numbers.filter(|number| *number != self.id.as_raw_pid());
         others.any(|number| {
-            // The kernel makes the file. A name in it need not be UTF-8.
             let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
-            runs_in(&String::from_utf8_lossy(&stat), self.id)
+            runs_in(&stat, self.id)
         })
     }
 }
 
 /// Whether the process with this `/proc/PID/stat` runs and belongs to this process group. One that
 /// only waits to be reaped does not run.
-fn runs_in(stat: &str, group: Pid) -> bool {
-    // The name before the last parenthesis may contain any characters.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let fields: Vec<&str> = fields.split_whitespace().take(3).collect();
-    match fields[..] {
-        [state, _parent, of] => state != "Z" && of.parse::<RawPid>() == Ok(group.as_raw_pid()),
-        _ => false,
-    }
+fn runs_in(stat: &[u8], group: Pid) -> bool {
+    Stat::parse(stat)
+        .is_some_and(|stat| !stat.is_dead() && stat.group() == Some(group.as_raw_pid()))
 }
 
 impl<'a> Commits<'a> {
@@ -491,6 +502,13 @@ mod tests {
     }
 
     #[test]
+    fn variables_that_the_build_of_root_does_not_get_are_named() {
+        let note = lost_choices(&|name| ["LLVM", "ARCH", "HOME"].contains(&name)).unwrap();
+        assert!(note.contains("of the environment: ARCH, LLVM; set them"), "{note}");
+        assert_eq!(lost_choices(&|name| name == "PATH"), None);
+    }
+
+    #[test]
     fn what_cannot_be_bisected_is_refused() {
         if !has_git() {
             return;
@@ -634,8 +652,8 @@ mod tests {
     /// Whether the process whose number is in this file has ended.
     fn has_ended(number: &Path) -> bool {
         let number = std::fs::read_to_string(number).unwrap();
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", number.trim()));
-        stat.map_or(true, |stat| stat.contains(") Z "))
+        let stat = std::fs::read(format!("/proc/{}/stat", number.trim())).unwrap_or_default();
+        Stat::parse(&stat).is_none_or(|stat| stat.is_dead())
     }
 
     #[test]
@@ -674,9 +692,10 @@ mod tests {
     #[test]
     fn only_what_runs_in_the_group_is_waited_for() {
         let group = Pid::from_raw(77).unwrap();
-        assert!(runs_in("9 (a) b) S 1 77 77 0 -1", group));
-        assert!(!runs_in("9 (make) Z 1 77 77 0 -1", group));
-        assert!(!runs_in("9 (make) S 77 78 77 0 -1", group));
-        assert!(["", "9 (make", "9 (make) S 77"].iter().all(|torn| !runs_in(torn, group)));
+        assert!(runs_in(b"9 (a\xff) Z b) S 1 77 77 0 -1", group));
+        assert!(!runs_in(b"9 (make) Z 1 77 77 0 -1", group));
+        assert!(!runs_in(b"9 (make) X 1 77 77 0 -1", group));
+        assert!(!runs_in(b"9 (make) S 77 78 77 0 -1", group));
+        assert!([&b""[..], b"9 (make", b"9 (make) S 77"].iter().all(|torn| !runs_in(torn, group)));
     }
 }

@@ -54,7 +54,7 @@ mod tests {
         names
             .into_iter()
             .zip(states)
-            .map(|(name, state)| row(name, state).expecting(meta))
+            .map(|(name, state)| row(name, state).expecting(meta, &[]))
             .collect()
     }
 

@@ -52,7 +52,7 @@ pub struct Matrix {
     /// Use fewer arms: each verdict takes less time, but shows less detail
     #[arg(long)]
     pub(super) quick: bool,
-    /// Check verdicts and boundaries against vm/kernels.toml and vm/versions.toml
+    /// Check verdicts and boundaries against vm/versions.toml
     #[arg(long, conflicts_with_all = ["format", "bisect"])]
     pub(super) expect: bool,
     /// Print JSON

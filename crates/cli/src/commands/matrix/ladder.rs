@@ -3,7 +3,7 @@
 
 use super::held::Held;
 use super::row::Row;
-use guest::versions::{Changed, versions};
+use guest::versions::{Changed, is_between_releases, versions};
 use model::ladder::{Direction, KnownChange, Ladder, Step, lies_between};
 use model::{Meta, Settings};
 use std::collections::BTreeMap;
@@ -25,10 +25,16 @@ pub fn of(rows: &[Row], meta: &Meta) -> Ladder {
     for step in &mut ladder.steps {
         let release = |name: &str| releases.get(name).map_or("", String::as_str);
         let (from, to) = (release(&step.from), release(&step.to));
-        let between = known.iter().filter(|change| lies_between(&change.since, from, to));
+        let between = known.iter().filter(|change| is_known_between(&change.since, from, to));
         step.known = between.cloned().collect();
     }
     ladder
+}
+
+/// Whether a change first appeared between these releases. Not known if the older one is a build
+/// that has changes of the next release.
+fn is_known_between(since: &str, from: &str, to: &str) -> bool {
+    !is_between_releases(from) && lies_between(since, from, to)
 }
 
 fn known(row: &Row, meta: &Meta, settings: &Settings) -> Vec<KnownChange> {
@@ -105,6 +111,16 @@ mod tests {
             known: vec![known],
             repeated: differs.then(|| testing::repeated(shift, 5)),
             ..testing::step("6.16", "6.17", state)
+        }
+    }
+
+    #[test]
+    fn a_change_is_expected_between_releases_only() {
+        assert!(is_known_between("7.2", "7.1.13", "7.2.0-rc1"));
+        assert!(is_known_between("7.2", "7.1.13", "7.2.0-08123-gabcdef0"), "it has all of 7.2");
+        for next in ["7.1.0-08123-gabcdef0", "7.1.0-rc7-next-20270301", "7.1.0+"] {
+            assert!(!is_known_between("7.2", next, "7.2.1"), "{next} may have it");
+            assert!(!is_known_between("7.2", "7.0.13", next), "{next} may lack it");
         }
     }
 

@@ -67,7 +67,7 @@ impl Matrix {
             }
         };
         let rows = all(names, scenario, &way, &words, self.bisect)?;
-        let mut rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(meta)).collect();
+        let mut rows: Vec<Row> = rows.into_iter().map(|row| row.expecting(meta, names)).collect();
         let mut ladder = ladder::of(&rows, meta);
         let fresh = |seed| names::words(self, seed, Length::Fresh);
         let run = |names: &[Name], words: &[String]| way.rows(names, scenario, words);

@@ -1,10 +1,11 @@
 //! A row of the table: one version and its result.
 
 use super::held::Held;
+use super::names::Name;
 use crate::exit;
 use analysis::ladder::Version;
+use guest::Ending;
 use guest::versions::{Of, versions};
-use guest::{Ending, catalogue};
 use model::{Judged, Meta, Settings, State};
 use report::prose::Prose;
 use std::collections::BTreeMap;
@@ -60,23 +61,21 @@ impl Row {
         Row { of: Of::Otp, ..Row::of_kernel(name, release, came) }
     }
 
-    /// The row with the verdict that vm/kernels.toml and vm/versions.toml expect of this version
-    /// with these settings. The most specific entry counts.
-    pub fn expecting(mut self, meta: &Meta) -> Self {
+    /// The row with the verdict that vm/versions.toml expects of this version, which is one of
+    /// `names`, with these settings.
+    pub fn expecting(mut self, meta: &Meta, names: &[Name]) -> Self {
         let settings = self.settings();
         let hold = |wanted: &BTreeMap<String, String>| meta.holds(&settings, wanted);
-        let named = catalogue()
-            .expected(&self.name, meta.id, hold)
-            .map(|e| (e.parameters.len(), e.verdict.clone(), e.source.clone()));
-        let of_range = versions().expected(self.of, &self.release, meta.id, hold).map(|e| {
-            let commit = e.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default();
-            let measured = if e.measured { "measured here: " } else { "" };
-            (e.parameters.len(), e.verdict.clone(), format!("{measured}{}{commit}", e.source))
+        let name = names.iter().find(|name| name.shown == self.name);
+        let asked = name.map_or(self.name.as_str(), |name| name.asked.as_str());
+        let version = (asked, self.release.as_str());
+        let expected = versions().expected(self.of, version, meta.id, hold);
+        self.expected = expected.map(|one| {
+            let commit = one.commit.as_ref().map(|commit| format!(" ({commit})"));
+            let measured = if one.measured { "measured here: " } else { "" };
+            let source = format!("{measured}{}{}", one.source, commit.unwrap_or_default());
+            (one.verdict.clone(), source)
         });
-        // If two entries have the same number of parameters, the last one counts: a kernel with
-        // its own name may be patched.
-        let expected = of_range.into_iter().chain(named).max_by_key(|(parameters, ..)| *parameters);
-        self.expected = expected.map(|(_, verdict, source)| (verdict, source));
         self
     }
 
@@ -361,10 +360,13 @@ mod tests {
     #[test]
     fn what_is_expected_of_a_kernel_by_name_counts_more_than_its_release() {
         let meta = scenarios::find("cpu-quota").unwrap().meta();
+        let asked = "built:slices-expire";
+        let names = [Name { asked: asked.to_owned(), shown: format!("{asked} (2)") }];
         let expected = |name: &str| {
-            let row = Row::of_kernel(name, "6.12.117", Result::Ending(panic())).expecting(meta);
-            row.expected.map(|(verdict, _)| verdict)
+            let row = Row::of_kernel(name, "6.12.117", Result::Ending(panic()));
+            row.expecting(meta, &names).expected.map(|(verdict, _)| verdict)
         };
+        assert_eq!(expected("built:slices-expire (2)").as_deref(), Some("affected"));
         assert_eq!(expected("built:slices-expire").as_deref(), Some("affected"));
         assert_eq!(expected("built:plain").as_deref(), Some("not-affected"));
         assert_eq!(expected("/boot/vmlinuz").as_deref(), Some("not-affected"), "by its release");

@@ -150,7 +150,6 @@ fn save_somewhere(record: &Judged, path: &Path) -> Kept {
     };
     let why = format!("record {error}");
     paths::fallback(&record.scenario)
-        .into_iter()
         .find(|fallback| fallback != path && runner::save(record, fallback).is_ok())
         .map_or_else(|| Kept::Lost(why.clone()), |fallback| Kept::Elsewhere(fallback, why.clone()))
 }

@@ -221,6 +221,24 @@ impl Host {
         }
     }
 
+    /// The SHA-256 of the image, or of the package, of the kernel with this name. None if there is
+    /// none that a guest can boot: [`Host::kernel`] says why.
+    ///
+    /// # Errors
+    /// If the user interrupts.
+    pub fn checksum(
+        &self,
+        name: &str,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Option<String>, Failure> {
+        let mut note = |line: &str| output::note(line);
+        match guest::kernel_checksum(name, self.qemu.arch, &self.cache, &mut note, interrupted) {
+            Ok(sum) => Ok(Some(sum)),
+            Err(GuestError::Interrupted) => Err(failure(GuestError::Interrupted)),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// Starts a guest with this kernel. The guest runs this command line.
     ///
     /// # Errors

@@ -26,20 +26,15 @@ pub fn seconds_before(moment: &str, seconds: f64) -> String {
     before().map_or_else(|| moment.to_owned(), |at| at.to_string())
 }
 
-/// Checks before anything is measured whether a record can be kept at `path`, and keeps its
-/// folder open. Returns the file to write. With `beside`, each record becomes a new file.
+/// Checks before anything is measured whether a record can be kept at `path`. Makes its folder, and
+/// keeps it open. Returns the file to write. With `beside`, each record becomes a new file.
 /// Otherwise the record at the end replaces an earlier one.
 ///
 /// # Errors
 /// If no record can be kept there.
 pub fn check(path: &Path, beside: bool) -> Result<PathBuf, Failure> {
     let refused = |error: Error| {
-        let line = match paths::folder_of(path).exists() {
-            true => {
-                format!("--record {}: {error}; name a file that can be written", path.display())
-            }
-            false => format!("--record {}: its folder does not exist; make it", path.display()),
-        };
+        let line = format!("--record {}: {error}; name a file that can be written", path.display());
         match error.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Failure::need(line),
             _ => Failure::usage(line),
@@ -53,10 +48,10 @@ pub fn check(path: &Path, beside: bool) -> Result<PathBuf, Failure> {
         true => path.to_owned(),
         false => runner::target(path).map_err(refused)?,
     };
-    runner::check_folder(&paths::folder_of(&target)).map_err(refused)?;
-    if !beside && target.exists() && !paths::is_record(&target) {
-        return Err(refused(Error::other("the existing file is not a record of tailback")));
+    if !beside {
+        paths::refuse_other(&target).map_err(refused)?;
     }
+    paths::make_folder(&target).map_err(refused)?;
     Ok(target)
 }
 

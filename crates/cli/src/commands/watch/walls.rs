@@ -24,7 +24,7 @@ pub fn enter_sampling() {
 
 /// Restricts the calling thread, which shows and writes. It may read files, write in the folders
 /// of its output, and use the network if nodes are asked. Threads that it starts later have no
-/// more rights. Also limits the memory and the system calls of the process.
+/// more rights. Also limits the memory, the sockets and the other system calls of the process.
 pub fn enter(writable: &[PathBuf], ring_bytes: u64, asks_nodes: bool) {
     let is_foreign = |folder: &PathBuf| {
         std::fs::metadata(folder).is_ok_and(|about| about.uid() != geteuid().as_raw())
@@ -39,7 +39,7 @@ pub fn enter(writable: &[PathBuf], ring_bytes: u64, asks_nodes: bool) {
     let _ = keep_privileges(kept);
     let _ = restrict(Files::Read { writable }, network);
     let _ = limit_data(MEMORY.saturating_add(ring_bytes.saturating_mul(2)));
-    let _ = refuse_calls();
+    let _ = refuse_calls(network);
 }
 
 /// The privileges to read the tables of the programs, and to attach the programs that trace

@@ -15,6 +15,18 @@ fn v2_never_enables_where_processes_are_unless_it_is_the_root() {
 }
 
 #[test]
+fn a_mount_table_that_was_read_is_not_read_again() {
+    let tree = split_v1();
+    let roots = tree.roots.clone().with_mounts_read();
+    fs::remove_file(tree.path("/proc/self/mountinfo")).unwrap();
+    let found = ParentGroup::find(&roots).unwrap();
+    assert_eq!(found.path(), tree.path("/sys/fs/cgroup/cpu/a"));
+    assert_eq!(found.usage, Some(tree.path("/sys/fs/cgroup/cpuacct/b")));
+    // Others see what is mounted now.
+    assert!(tree.find().is_err());
+}
+
+#[test]
 fn v2_passes_over_threaded_groups() {
     let tree = Tree::new(V2, "0::/t\n");
     tree.group("/sys/fs/cgroup/t", &v2("cpu\n", ""));

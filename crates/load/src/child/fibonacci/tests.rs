@@ -1,6 +1,7 @@
 use super::*;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use proptest::prelude::*;
+use std::time::Instant;
 
 #[derive(Parser)]
 struct Line {
@@ -35,6 +36,15 @@ fn group(name: &str) -> PathBuf {
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("cgroup.procs"), "").unwrap();
     dir
+}
+
+/// Waits until this holds, for at most a minute.
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < until, "not within a minute: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]
@@ -97,9 +107,7 @@ fn a_report_adds_up() {
     let fibonacci = Fibonacci::set_up(&args).unwrap();
     let shared = Arc::clone(&fibonacci.shared);
     let seen = |_| {
-        while shared.lateness().len() < 3 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_until("the threads have slept three times", || shared.lateness().len() >= 3);
         true
     };
     let report = fibonacci.work(seen).unwrap();
@@ -120,9 +128,7 @@ fn threads_end_at_the_deadline_by_themselves() {
     let set_up = Fibonacci::set_up(&on_one_cpu(600_000)).unwrap();
     let shared = Arc::downgrade(&set_up.shared);
     drop(set_up);
-    while shared.strong_count() > 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("the threads have ended", || shared.strong_count() == 0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod refusal;
 mod release;
 mod upstream;
 
-use super::reproducer::reproducer;
+use super::reproducer::{self, reproducer};
 use crate::matrix::numbers;
 use crate::prose::{ladder as prose, plain};
 use crate::{Look, ReportError, Shown, repro, text};
@@ -37,6 +37,17 @@ const HOW: &str = "tailback runs a case with the cause beside a control without 
 
 /// Distributions whose name is in the build string of their kernels (`uname -v`).
 const DISTRIBUTIONS: [&str; 2] = ["Debian", "Ubuntu"];
+
+/// Distributions by a mark in the release of their kernels (`uname -r`). A number follows the mark.
+const MARKS: [(&str, &str); 4] = [
+    (".fc", "Fedora"),
+    (".el", "RHEL or a distribution like it"),
+    (".amzn", "Amazon Linux"),
+    ("-arch", "Arch Linux"),
+];
+
+/// The end of the releases of SUSE.
+const END_OF_SUSE: &str = "-default";
 
 /// A report, and the remaining work of its sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -274,11 +285,11 @@ impl<'a> Report<'a> {
         lines + &paragraphs(&who)
     }
 
-    /// The kernels that are builds of a distribution, according to their build strings.
+    /// The kernels that are builds of a distribution.
     fn distributions(&self) -> Vec<String> {
         let of = |run: &Shown| {
-            let build = &run.record.machine.kernel_build;
-            let name = DISTRIBUTIONS.into_iter().find(|name| build.contains(name))?;
+            let machine = &run.record.machine;
+            let name = distribution(&machine.kernel_build, &machine.kernel)?;
             Some(format!("Kernel {} is a build of {name}", release(run.record)))
         };
         [self.bad, self.good].iter().filter_map(of).collect()
@@ -299,7 +310,11 @@ impl<'a> Report<'a> {
             }
             _ => "",
         };
-        let how = format!("The program below shows the stall; it needs only a C compiler.{both}");
+        let needs = match reproducer::need(&self.bad.record.scenario) {
+            None => "only a C compiler.".to_owned(),
+            Some(need) => format!("a C compiler. {need}"),
+        };
+        let how = format!("The program below shows the stall; it needs {needs}{both}");
         let build = "  gcc -O2 -pthread -o stall stall.c && ./stall";
         format!("\n{}{build}\n\n----- stall.c -----\n{program}", paragraphs(&[how]))
     }
@@ -334,6 +349,15 @@ impl<'a> Report<'a> {
         );
         steps
     }
+}
+
+/// The distribution that has built a kernel, by its build string and its release.
+fn distribution(build: &str, release: &str) -> Option<&'static str> {
+    let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let has = |mark: &str| release.split(mark).skip(1).any(is_number);
+    let named = DISTRIBUTIONS.into_iter().find(|name| build.contains(name));
+    let marked = || MARKS.into_iter().find(|(mark, _)| has(mark)).map(|(_, name)| name);
+    named.or_else(marked).or_else(|| release.ends_with(END_OF_SUSE).then_some("SUSE"))
 }
 
 /// Sentences, one paragraph each.
@@ -475,6 +499,23 @@ mod tests {
     }
 
     #[test]
+    fn a_distribution_is_known_by_the_build_or_the_release() {
+        assert_eq!(distribution("#1 SMP Debian 7.0.13-1", "7.0.13+deb14"), Some("Debian"));
+        for (release, name) in [
+            ("6.11.5-300.fc41.x86_64", "Fedora"),
+            ("5.14.0-503.11.1.el9_5.x86_64", "RHEL or a distribution like it"),
+            ("6.1.102-111.182.amzn2023.x86_64", "Amazon Linux"),
+            ("6.10.5-arch1-1", "Arch Linux"),
+            ("6.4.0-150600.21-default", "SUSE"),
+        ] {
+            assert_eq!(distribution("#1 SMP PREEMPT_DYNAMIC", release), Some(name), "{release}");
+        }
+        for release in ["7.1.0", "7.1.0-rc2", "7.1.0-fcmy", "7.1.0.elm", "7.1.0-default-mine"] {
+            assert_eq!(distribution("#1 SMP", release), None, "{release}");
+        }
+    }
+
+    #[test]
     fn a_report_tells_nobody_where_the_kernels_are() {
         let names = ["/home/me/a/linux", "/home/me/b/linux"];
         let rungs = vec![rung(names[0], "7.0.0", 536.0), rung(names[1], "7.1.0-rc2", 778.0)];
@@ -508,6 +549,23 @@ mod tests {
             text.contains("introduced: v7.0..v7.1-rc2\n") && !text.contains("a build of"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_program_that_makes_control_groups_has_to_run_as_root() {
+        let how = |scenario: &str| {
+            let two = ladder(rungs()[..2].to_vec(), vec![step("a", "b", 244.0)]);
+            let ladder = Ladder { scenario: scenario.to_owned(), ..two };
+            let mut runs = ["7.0.13", "7.1.13"].map(run);
+            runs.iter_mut().for_each(|run| run.scenario = scenario.to_owned());
+            let shown = [Shown::new(&runs[0], None, "a"), Shown::new(&runs[1], None, "b")];
+            let text = Report::of(&ladder, &shown).unwrap().program("int main");
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(how("mmap-lock").contains("; it needs only a C compiler. The older"));
+        let quota = how("cpu-quota");
+        assert!(quota.contains("; it needs a C compiler. Run it as root: it makes"), "{quota}");
+        assert!(how("memory-high").contains("Run it as root, with cgroup v2: it makes"));
     }
 
     #[test]

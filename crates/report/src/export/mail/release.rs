@@ -31,8 +31,9 @@ pub struct Introduced {
 }
 
 impl Release {
-    /// Parses a release: `6.17.13+deb13-cloud-amd64`, `6.18.0-rc3-00123-gabcdef012345`. None if
-    /// it does not begin with two numbers, or if it is a build from git without an exact commit:
+    /// Parses a release: `6.17.13+deb13-cloud-amd64`, `6.18.0-rc3-00123-gabcdef012345`, Fedora's
+    /// `6.18.0-0.rc3.251027gabcdef012345.29.fc44.x86_64`, Ubuntu's `6.18.0-061800rc3-generic`. None
+    /// if it does not begin with two numbers, or if it is a build from git without an exact commit:
     /// `6.18.0+`, `6.18.0-rc2-next-20261120`, `6.18.0-gabcdef012345-dirty`.
     pub fn read(text: &str) -> Option<Self> {
         let mut numbers = model::ladder::version(text);
@@ -43,10 +44,15 @@ impl Release {
             let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
             text[..end].parse().ok()
         };
-        let candidate = rest.strip_prefix("-rc").or_else(|| rest.strip_prefix("~rc"));
         let words: Vec<&str> = rest.split('-').collect();
-        let place = words.iter().position(|word| is_commit(word));
-        let commit = place.map(|place| words[place][1..].to_owned());
+        let candidate = words.iter().take(2).find_map(|word| {
+            let (before, after) = word.split_once("rc")?;
+            let is_whole = !before.ends_with(|c: char| c.is_ascii_alphabetic());
+            is_whole.then(|| number(after)).flatten()
+        });
+        let parts: Vec<&str> = rest.split(['-', '.']).collect();
+        let place = parts.iter().position(|part| commit_of(part).is_some());
+        let commit = place.and_then(|place| commit_of(parts[place])).map(str::to_owned);
         let unnamed = commit.is_none() && (rest.ends_with('+') || words.contains(&"next"));
         let unknown = unnamed || words.contains(&"dirty");
         if numbers.len() < 2 || unknown {
@@ -60,9 +66,10 @@ impl Release {
             words.get(1).is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         Some(Release {
             numbers,
-            candidate: candidate.and_then(number),
-            ahead: place.and_then(|place| number(words.get(place.checked_sub(1)?)?)).unwrap_or(0),
-            counted: is_first && second && commit.is_none(),
+            candidate,
+            ahead: place.and_then(|place| number(parts.get(place.checked_sub(1)?)?)).unwrap_or(0),
+            // A release candidate has no stable releases that a build count could hide.
+            counted: is_first && second && commit.is_none() && candidate.is_none(),
             commit,
         })
     }
@@ -94,10 +101,13 @@ impl Release {
     }
 }
 
-/// Whether a part of the release names a commit: `gabcdef012345`.
-fn is_commit(word: &str) -> bool {
-    let hash = word.strip_prefix('g').unwrap_or_default();
-    (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+/// The commit that a part of the release names: `gabcdef012345`, or with Fedora's date before it
+/// `251027gabcdef012345` or `20240528gitabcdef012345`.
+fn commit_of(part: &str) -> Option<&str> {
+    let named = part.trim_start_matches(|c: char| c.is_ascii_digit());
+    let hash = named.strip_prefix("git").or_else(|| named.strip_prefix('g'))?;
+    let is_hash = hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_hash && (7..=40).contains(&hash.len())).then_some(hash)
 }
 
 impl PartialOrd for Release {
@@ -159,6 +169,15 @@ mod tests {
         let git = read("6.18.0-rc3-00123-gabcdef012345");
         assert_eq!((git.commit.as_deref(), git.ahead), (Some("abcdef012345"), 123));
         assert_eq!(read("6.18.5-generic").commit, None);
+        let fedora = read("6.18.0-0.rc3.251027gfd57572253bc.29.fc44.x86_64");
+        assert_eq!((fedora.commit.as_deref(), fedora.ahead), (Some("fd57572253bc"), 0));
+        assert_eq!((fedora.candidate, fedora.counted), (Some(3), false));
+        let older = read("6.10.0-0.rc1.20240528git2bfcfd584ff5.17.fc41.x86_64");
+        assert_eq!((older.commit.as_deref(), older.candidate), (Some("2bfcfd584ff5"), Some(1)));
+        assert_eq!(tag("6.18.0-0.rc3.29.fc44.x86_64"), "v6.18-rc3");
+        assert_eq!(tag("6.18.0-061800rc3-generic"), "v6.18-rc3");
+        assert_eq!(tag("6.18.0-061800-generic"), "v6.18");
+        assert_eq!(read("6.10.0-arch1-1").candidate, None);
         for unknown in ["sid", "6", "6.18.0+", "6.18.0-rc3+", "6.18.0-gabcdef0-dirty"] {
             assert_eq!(Release::read(unknown), None, "{unknown}");
         }
@@ -171,6 +190,9 @@ mod tests {
         let unknown = |one, other| assert_eq!(read(one).partial_cmp(&read(other)), None);
         unknown("6.18.0-gaaaaaaa", "6.18.0-gbbbbbbb");
         unknown("6.1.0-56-cloud-amd64", "6.1.100");
+        assert!(read("6.18.0-061800rc3-generic") < read("6.18.0-061800rc4-generic"));
+        assert!(read("6.18.0-0.rc3.251027gfd57572253bc.29.fc44") < read("6.18.0-rc4"));
+        unknown("6.18.0-rc3", "6.18.0-0.rc3.251027gfd57572253bc.29.fc44");
     }
 
     #[test]

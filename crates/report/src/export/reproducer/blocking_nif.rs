@@ -1,6 +1,6 @@
 //! The reproducer of `blocking-nif`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Read, alike, field, trial_ms};
 use scenarios::blocking_nif::{BlockingNifParams, Mode};
 
@@ -9,7 +9,7 @@ pub const PART: Part = Part {
     scenario: "blocking-nif",
     source: include_str!("../../../../scenarios/src/blocking_nif/reproducer.erl"),
     language: Language::Escript,
-    groups: false,
+    groups: Groups::None,
     defines,
 };
 

@@ -1,6 +1,6 @@
 //! The reproducer of `busy-wait`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Read, alike, field, ms, trial_ms, us};
 use scenarios::busy_wait::{BusyWaitParams, Load};
 use scenarios::params::YesNo;
@@ -10,7 +10,7 @@ pub const PART: Part = Part {
     scenario: "busy-wait",
     source: include_str!("../../../../scenarios/src/busy_wait/reproducer.erl"),
     language: Language::Escript,
-    groups: true,
+    groups: Groups::Any,
     defines,
 };
 

@@ -1,6 +1,6 @@
 //! The reproducer of `cpu-quota`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Read, field, ms, us};
 use scenarios::cpu_quota::CpuQuotaParams;
 
@@ -9,7 +9,7 @@ pub const PART: Part = Part {
     scenario: "cpu-quota",
     source: include_str!("../../../../scenarios/src/cpu_quota/reproducer.c"),
     language: Language::C,
-    groups: true,
+    groups: Groups::Any,
     defines,
 };
 

@@ -1,6 +1,6 @@
 //! The reproducer of `group-move`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Read, field, ms, us};
 use scenarios::group_move::{By, GroupMoveParams};
 
@@ -9,7 +9,7 @@ pub const PART: Part = Part {
     scenario: "group-move",
     source: include_str!("../../../../scenarios/src/group_move/reproducer.c"),
     language: Language::C,
-    groups: true,
+    groups: Groups::Any,
     defines,
 };
 

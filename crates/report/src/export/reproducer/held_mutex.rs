@@ -1,6 +1,6 @@
 //! The reproducer of `held-mutex`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Read, field, ms, us};
 use scenarios::held_mutex::{Cause, HeldMutexParams};
 use scenarios::params::{Auto, YesNo};
@@ -10,7 +10,7 @@ pub const PART: Part = Part {
     scenario: "held-mutex",
     source: include_str!("../../../../scenarios/src/held_mutex/reproducer.c"),
     language: Language::C,
-    groups: false,
+    groups: Groups::None,
     defines,
 };
 

@@ -1,7 +1,7 @@
 //! The differences between reproducers in C and in Erlang.
 
 use super::looks::{InterimLook, LOOKS};
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 
 /// The beginning of every C reproducer, before the part of its scenario.
 const HELPERS: &str = include_str!("helpers.c");
@@ -81,7 +81,7 @@ impl Language {
 
 /// The program around the definitions of a part: the text before them and the text after them.
 pub fn around(part: &Part) -> (&'static str, String) {
-    let groups = |source| if part.groups { source } else { "" };
+    let groups = |source| if part.groups == Groups::None { "" } else { source };
     match part.language {
         Language::C => ("", ["\n", HELPERS, groups(GROUPS), "\n", part.source, MAIN].concat()),
         Language::Escript => (

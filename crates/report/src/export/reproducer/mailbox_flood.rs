@@ -1,6 +1,6 @@
 //! The reproducer of `mailbox-flood`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Field, Read, alike, field, ms, trial_ms};
 use scenarios::mailbox_flood::{Dam, Mailbox, MailboxFloodParams, Message, Pace, SinkKind};
 use scenarios::params::Time;
@@ -10,7 +10,7 @@ pub const PART: Part = Part {
     scenario: "mailbox-flood",
     source: include_str!("../../../../scenarios/src/mailbox_flood/reproducer.erl"),
     language: Language::Escript,
-    groups: false,
+    groups: Groups::None,
     defines,
 };
 

@@ -1,6 +1,6 @@
 //! The reproducer of `memory-high`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Read, bytes, field, ms, us};
 use scenarios::memory_high::{By, MemoryHighParams};
 use scenarios::params::YesNo;
@@ -10,7 +10,7 @@ pub const PART: Part = Part {
     scenario: "memory-high",
     source: include_str!("../../../../scenarios/src/memory_high/reproducer.c"),
     language: Language::C,
-    groups: true,
+    groups: Groups::Version2,
     defines,
 };
 

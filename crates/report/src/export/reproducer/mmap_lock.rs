@@ -1,6 +1,6 @@
 //! The reproducer of `mmap-lock`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::quoted::quoted;
 use super::settings::{Defines, Read, bytes, field, ms, us};
 use scenarios::mmap_lock::{MmapLockParams, Target};
@@ -11,7 +11,7 @@ pub const PART: Part = Part {
     scenario: "mmap-lock",
     source: include_str!("../../../../scenarios/src/mmap_lock/reproducer.c"),
     language: Language::C,
-    groups: false,
+    groups: Groups::None,
     defines,
 };
 

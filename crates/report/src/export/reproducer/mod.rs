@@ -1,6 +1,6 @@
 //! A record as one source file for a bug report. The program shows the same stall beside the same
 //! control. For a stall of the kernel it is a C program that needs only a C compiler. For a stall
-//! of the Erlang VM it is an escript that needs an OTP.
+//! of the Erlang VM it is an escript that needs an OTP. Those that make control groups need root.
 //!
 //! The part of a scenario is in the folder of the scenario, as `reproducer.c` or
 //! `reproducer.erl`. The common parts are here. Parameters become definitions, so that a reader
@@ -24,7 +24,7 @@ mod settings;
 use crate::prose::plain;
 use crate::{ReportError, Shown, repro};
 use model::{Arm, ArmResult, Judged, Role, State, Unit};
-use part::{Language, Part};
+use part::Part;
 use quoted::quoted;
 use settings::Read;
 
@@ -77,8 +77,13 @@ pub fn reproducer(shown: &Shown) -> Result<String, ReportError> {
     let defines = common.into_iter().chain(defines);
     let defines: String = defines.map(|(name, value)| part.language.define(name, &value)).collect();
     let (before, behind) = language::around(part);
-    let head = head(shown, case.arm(), part.language);
+    let head = head(shown, case.arm(), part);
     Ok([head.as_str(), before, defines.as_str(), behind.as_str()].concat())
+}
+
+/// How to run the program of a scenario, if that takes more than a compiler or an OTP.
+pub fn need(scenario: &str) -> Option<&'static str> {
+    PARTS.iter().find(|part| part.scenario == scenario)?.groups.need()
 }
 
 /// Why the record has nothing to reproduce.
@@ -119,10 +124,10 @@ fn with_otp(record: &Judged, case: &str) -> String {
 }
 
 /// The comment at the top: what the program shows, and the record that it is made from.
-fn head(shown: &Shown, case: &str, language: Language) -> String {
+fn head(shown: &Shown, case: &str, part: &Part) -> String {
     let (record, prose) = (shown.record, shown.prose());
     let title = shown.meta.map_or_else(|| plain(&record.scenario), |meta| meta.title.to_owned());
-    let lines = [
+    let mut lines = vec![
         format!("{}: {title}.", plain(&record.scenario)),
         String::new(),
         prose.brief(),
@@ -135,26 +140,35 @@ fn head(shown: &Shown, case: &str, language: Language) -> String {
             repro::command(record)
         ),
         String::new(),
-        language.how_to_run().into(),
+        part.language.how_to_run().to_owned(),
+    ];
+    lines.extend(part.groups.need().map(str::to_owned));
+    lines.extend([
         "Exit codes and output are as in kselftest. 0: no stall, or in less than 30% of blocks. \
          1: a stall in more than half. 4: skipped or undecided. 128: the test itself broke."
-            .into(),
+            .to_owned(),
         format!("Written by tailback {} from that record.", plain(&record.tool.version)),
-    ];
+    ]);
     // Text from a record must not end the comment.
-    let lines = lines.map(|line| line.replace("*/", "* /").replace("/*", "/ *"));
+    let lines: Vec<String> =
+        lines.iter().map(|line| line.replace("*/", "* /").replace("/*", "/ *")).collect();
     // The command can be copied: lines break only between words.
     let options = textwrap::Options::new(WIDTH)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .word_separator(textwrap::WordSeparator::AsciiSpace);
     let wrapped = lines.iter().flat_map(|line| textwrap::wrap(line, &options));
-    language.comment(&wrapped.map(String::from).collect::<Vec<String>>())
+    part.language.comment(&wrapped.map(String::from).collect::<Vec<String>>())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::part::Language;
     use super::*;
     use crate::testing;
+
+    fn part(scenario: &str) -> Part {
+        PARTS.into_iter().find(|part| part.scenario == scenario).unwrap()
+    }
 
     #[test]
     fn a_scenario_without_a_part_says_which_have_one() {
@@ -172,11 +186,11 @@ mod tests {
         record.machine.kernel =
             "6.1 */ int main(void) { /* \\\n#include \"/etc/passwd\"".to_owned();
         let shown = Shown::new(&record, None, "x");
-        let text = head(&shown, "case", Language::C);
+        let text = head(&shown, "case", &part("mmap-lock"));
         assert_eq!((text.matches("*/").count(), text.matches("/*").count()), (1, 1), "{text}");
         let inside = text.lines().skip(2).all(|line| line.starts_with(" *"));
         assert!(inside && text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        let text = head(&shown, "case", Language::Escript);
+        let text = head(&shown, "case", &part("mailbox-flood"));
         assert!(text.lines().skip(1).all(|line| line.starts_with("%%")), "{text}");
         assert_eq!(quoted("a\"; system(\"b\\\n"), "\"a systemb\"");
     }
@@ -188,9 +202,23 @@ mod tests {
         assert!(command.contains(" --"), "{command}");
         for length in 1..100 {
             record.machine.kernel = "6".repeat(length);
-            let text = head(&Shown::new(&record, None, "x"), "case", Language::C);
+            let text = head(&Shown::new(&record, None, "x"), "case", &part("mmap-lock"));
             let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "*").collect();
             assert!(words.join(" ").contains(&command), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_makes_control_groups_says_that_it_needs_root() {
+        let record = testing::record();
+        let shown = Shown::new(&record, None, "x");
+        for part in PARTS {
+            let text = head(&shown, "case", &part);
+            let is_said = text.contains(" Run it as root");
+            let makes_them = part.source.contains("make_group");
+            assert_eq!(is_said, makes_them, "{text}");
+            assert_eq!(text.contains("with cgroup v2: it"), part.scenario == "memory-high");
+            assert_eq!(need(part.scenario).is_some(), makes_them, "{}", part.scenario);
         }
     }
 

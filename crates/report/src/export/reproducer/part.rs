@@ -10,8 +10,8 @@ pub struct Part {
     pub source: &'static str,
     /// Its language.
     pub language: Language,
-    /// Whether it creates a control group.
-    pub groups: bool,
+    /// The control groups that it makes.
+    pub groups: Groups,
     /// Its definitions, computed from the control and the arm with the cause.
     pub defines: fn(Read, Read) -> Result<Defines, String>,
 }
@@ -23,4 +23,26 @@ pub enum Language {
     C,
     /// An escript, for stalls of the Erlang VM.
     Escript,
+}
+
+/// The control groups that a reproducer makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Groups {
+    /// None.
+    None,
+    /// Of version 1 or 2.
+    Any,
+    /// Of version 2 only.
+    Version2,
+}
+
+impl Groups {
+    /// How to run a program that makes these groups. None if it makes none.
+    pub fn need(self) -> Option<&'static str> {
+        match self {
+            Groups::None => None,
+            Groups::Any => Some("Run it as root: it makes control groups."),
+            Groups::Version2 => Some("Run it as root, with cgroup v2: it makes control groups."),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The reproducer of `preempted-holder`.
 
-use super::part::{Language, Part};
+use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Read, field, ms, us};
 use scenarios::params::YesNo;
 use scenarios::preempted_holder::{Fault, LockKind, PreemptedHolderParams};
@@ -10,7 +10,7 @@ pub const PART: Part = Part {
     scenario: "preempted-holder",
     source: include_str!("../../../../scenarios/src/preempted_holder/reproducer.c"),
     language: Language::C,
-    groups: false,
+    groups: Groups::None,
     defines,
 };
 

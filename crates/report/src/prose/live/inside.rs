@@ -2,7 +2,7 @@
 
 use super::plain;
 use model::Unit;
-use model::live::{Inside, NodeFigures, Problem};
+use model::live::{Inside, NodeFigures, NodeProblem};
 use model::prose::figures::{figure, percent, plural};
 use watch::findings::words::mailbox;
 
@@ -83,76 +83,76 @@ fn shares(used: &[f64]) -> String {
 }
 
 /// Why a node is not asked or does not answer, and what to do next.
-pub fn problem(problem: &Problem) -> String {
+pub fn problem(problem: &NodeProblem) -> String {
     match problem {
-        Problem::Connecting => "connecting to it".to_owned(),
-        Problem::Host(why) => {
+        NodeProblem::Connecting => "connecting to it".to_owned(),
+        NodeProblem::Host(why) => {
             format!("its host is not known ({}); add a line to /etc/hosts", plain(why))
         }
-        Problem::NoEpmd(why) => {
+        NodeProblem::NoEpmd(why) => {
             format!("epmd does not answer ({}); name the port: web@host:PORT", plain(why))
         }
-        Problem::NotThere => {
+        NodeProblem::NotThere => {
             "epmd does not know this node; epmd -names lists the nodes that it knows".to_owned()
         }
-        Problem::Connect(why) => {
+        NodeProblem::Connect(why) => {
             format!(
                 "nothing answers at its port ({}); has it ended, or does a firewall block it?",
                 plain(why)
             )
         }
-        Problem::Elsewhere(address) => format!(
+        NodeProblem::Elsewhere(address) => format!(
             "its host is another machine ({}), and the owner of a port there is not visible from \
              here; run tailback on that machine, or add --node-anywhere",
             plain(address)
         ),
-        Problem::ForeignPort { port_user, cookie_user } => format!(
+        NodeProblem::ForeignPort { port_user, cookie_user } => format!(
             "its port belongs to user {port_user}, and the cookie file to user {cookie_user}; \
              nothing was sent, and it is not asked again; if user {port_user} runs the node, name \
              a cookie file of that user: --cookie-file FILE"
         ),
-        Problem::UnknownOwner(why) => format!(
+        NodeProblem::UnknownOwner(why) => format!(
             "the owner of its port cannot be found ({}), so it got no proof of the cookie",
             plain(why)
         ),
-        Problem::OtherName(name) => format!(
+        NodeProblem::OtherName(name) => format!(
             "the node at its port is {}; it got no proof of the cookie and is not asked again; use \
              that name: --node NAME:PORT",
             plain(name)
         ),
-        Problem::WrongCookie => "wrong cookie, so it is not asked again; name the file of its \
+        NodeProblem::WrongCookie => "wrong cookie, so it is not asked again; name the file of its \
                                  cookie: --cookie-file FILE"
             .to_owned(),
-        Problem::Tls => {
+        NodeProblem::Tls => {
             "it accepts only TLS, which tailback does not speak; it is still watched from outside"
                 .to_owned()
         }
-        Problem::Refused(why) => format!("it refuses the connection: {}", plain(why)),
-        Problem::NoProcess(why) if why == "system_limit" => {
+        NodeProblem::Refused(why) => format!("it refuses the connection: {}", plain(why)),
+        NodeProblem::NoProcess(why) if why == "system_limit" => {
             "it has as many processes as +P allows and cannot start one to answer; tailback asks \
              again"
                 .to_owned()
         }
-        Problem::NoProcess(why) => {
+        NodeProblem::NoProcess(why) => {
             format!("it did not start a process to answer ({}); tailback asks again", plain(why))
         }
-        Problem::Release(otp) => format!(
+        NodeProblem::Release(otp) => format!(
             "it is OTP {}, and tailback asks only OTP 25 and later; it is still watched from \
              outside",
             plain(otp)
         ),
-        Problem::Silent(ms) => format!(
+        NodeProblem::Silent(ms) => format!(
             "no answer for {}; its schedulers may be stuck; it is still watched from outside",
             figure(*ms as f64, Unit::Milliseconds)
         ),
-        Problem::Nonsense(why) => {
+        NodeProblem::Nonsense(why) => {
             format!("it does not answer like an Erlang node ({}); is it one?", plain(why))
         }
-        Problem::Memory(most) => format!(
+        NodeProblem::Memory(most) => format!(
             "its answer does not fit into the {most} MiB that tailback has for the answers of all \
              nodes; tailback asks again"
         ),
-        Problem::Ended => "it ended, or closed the connection; it is asked again".to_owned(),
+        NodeProblem::Ended => "it ended, or closed the connection; it is asked again".to_owned(),
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
             links: vec![BusyLink { node: evil.clone(), waiting: 1.0, bytes: 1 }],
             ..NodeFigures::default()
         };
-        let problem = Some(Problem::Nonsense(evil.clone()));
+        let problem = Some(NodeProblem::Nonsense(evil.clone()));
         let text = inside(&Inside { name: evil.clone(), problem, figures: Some(figures) });
         assert!(!text.contains(['\u{1b}', '\n']), "{text:?}");
     }

@@ -2,7 +2,7 @@
 
 use super::plain;
 use model::Unit;
-use model::live::{Node, Role};
+use model::live::{Node, ThreadRole};
 use model::prose::figures::{figure, percent};
 use watch::findings::words::place;
 
@@ -10,9 +10,9 @@ use watch::findings::words::place;
 pub fn node(node: &Node, over_ns: u64) -> String {
     let rate =
         |ns: u64| figure(ns as f64 / over_ns.max(1) as f64 * 1e3, Unit::MillisecondsPerSecond);
-    let schedulers = node.role(Role::Scheduler).copied().unwrap_or_default();
-    let dirty =
-        [Role::DirtyCpu, Role::DirtyIo].map(|role| node.role(role).map_or(0, |one| one.ran_ns));
+    let schedulers = node.role(ThreadRole::Scheduler).copied().unwrap_or_default();
+    let dirty = [ThreadRole::DirtyCpu, ThreadRole::DirtyIo]
+        .map(|role| node.role(role).map_or(0, |one| one.ran_ns));
     let mut text = format!(
         "Erlang node {} (pid {}): {} of {} schedulers are online. They ran for {}, {} of it spinning, \
          and slept in system calls for {}. Dirty schedulers ran for {}.",
