@@ -99,18 +99,24 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 HOST := $(shell PATH="$(PATH)" rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 TARGET := $(HOST)
 BUILD := $(or $(CARGO_TARGET_DIR),target)
-# Recipes remove folders below it, and make would take a path with a blank for two.
-$(if $(filter-out 1,$(words $(BUILD))),$(error CARGO_TARGET_DIR="$(BUILD)": make cannot use a path \
-  with blanks; name another folder))
+# Where cargo keeps the sources of the crates.
+CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)
+# Recipes remove folders below BUILD, and flags below name all three. A path with a blank would be
+# taken for two.
+one_word = $(if $(filter-out 1,$(words $2)),$(error $1="$2": make cannot use a path with blanks; use \
+  another folder))
+$(call one_word,CARGO_TARGET_DIR,$(BUILD))
+$(call one_word,CARGO_HOME,$(CRATES))
+$(call one_word,CURDIR,$(CURDIR))
 QUICK := $(BUILD)/$(TARGET)/quick/tailback
 BINARY := $(BUILD)/$(TARGET)/release/tailback
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 # Linked statically, so that one file runs on any Linux and in a guest with nothing else. The paths
 # of this machine stay out of it, so that the same sources and tools give the same bytes anywhere.
-CRATES := $(or $(CARGO_HOME),$(HOME)/.cargo)
-STATIC := RUSTFLAGS="-C target-feature=+crt-static --remap-path-prefix=$(CURDIR)=/tailback \
-  --remap-path-prefix=$(CRATES)=/cargo" \
-  CFLAGS="$(CFLAGS) -ffile-prefix-map=$(CURDIR)=/tailback -ffile-prefix-map=$(CRATES)=/cargo"
+# Of the prefixes that fit, rustc and gcc take the last.
+NAMES := $(abspath $(BUILD))=/tailback/target $(CURDIR)=/tailback $(CRATES)=/cargo
+STATIC := RUSTFLAGS="-C target-feature=+crt-static $(NAMES:%=--remap-path-prefix=%)" \
+  CFLAGS="$(CFLAGS) $(NAMES:%=-ffile-prefix-map=%)"
 # `needs` fills this folder where libelf cannot be linked alone. It then comes first.
 LIBELF := $(abspath $(BUILD))/libelf
 export LIBBPF_SYS_LIBRARY_PATH = $(shell [ ! -e $(LIBELF)/libelf.a ] || printf '%s:' $(LIBELF); \
@@ -372,17 +378,22 @@ truth: release erlang-needs
 # Writes man pages and completions. Another than BINARY if that is for another architecture.
 WRITER ?= $(BINARY)
 
+# With umask 022 all users may read what is written. `install` ignores the umask.
 install: release
 	install -Dm755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tailback
-	$(WRITER) generate man $(DESTDIR)$(PREFIX)/share/man/man1
+	umask 022; $(WRITER) generate man $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
 	  $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	$(WRITER) generate completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tailback
-	$(WRITER) generate completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
-	$(WRITER) generate completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
+	umask 022; $(WRITER) generate completions bash \
+	  > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tailback
+	umask 022; $(WRITER) generate completions zsh \
+	  > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tailback
+	umask 022; $(WRITER) generate completions fish \
+	  > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tailback.fish
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	sed 's|/usr/bin/|$(or $(INSTALLED),$(PREFIX))/bin/|' deploy/systemd/tailback-watch.service \
+	umask 022; sed 's|/usr/bin/|$(or $(INSTALLED),$(PREFIX))/bin/|' \
+	  deploy/systemd/tailback-watch.service \
 	  > $(DESTDIR)$(PREFIX)/lib/systemd/system/tailback-watch.service
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/lib/tmpfiles.d deploy/systemd/tmpfiles.d/tailback-watch.conf
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tailback/prometheus \
@@ -393,8 +404,7 @@ install: release
 # The source package of the last commit, and the package that is built from it. Debian's package
 # manager does not know a Rust from rustup: the build profile leaves Debian's own out.
 deb:
-	@scripts/need gcc libc6-dev clang libelf-dev zlib1g-dev libzstd-dev pkg-config dpkg-dev \
-	  debhelper
+	@scripts/need build-essential clang libelf-dev zlib1g-dev libzstd-dev pkg-config debhelper
 	rm -rf $(BUILD)/debian
 	scripts/debian-source $(BUILD)/debian
 	cd $(BUILD)/debian && dpkg-source --extract tailback_*.dsc tailback && cd tailback && \

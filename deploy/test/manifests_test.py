@@ -94,7 +94,12 @@ def confined(name, file):
         check(rights["readOnlyRootFilesystem"], f"{name}: a root that cannot be written")
         check(not rights["allowPrivilegeEscalation"], f"{name}: nothing is gained by a program")
         check(rights["seccompProfile"] == {"type": "RuntimeDefault"}, f"{name}: seccomp")
+        traces = one is measuring and kind == "watch-processes"
+        check(rights.get("appArmorProfile") == ({"type": "Unconfined"} if traces else None),
+              f"{name}: AppArmor")
         check(not rights.get("privileged"), f"{name}: not privileged")
+        limit = one["resources"]["limits"]["memory"]
+        check(limit not in {f"{size}Mi" for size in range(12)}, f"{name}: CRI-O refuses {limit}")
         check(rights["runAsUser"] != 0 or kind in CAPABILITIES, f"{name}: not root")
     of_node = {one["hostPath"]["path"] for one in pod["volumes"] if "hostPath" in one}
     check(of_node == MOUNTS.get(kind, set()), f"{name} mounts {of_node} of the node")

@@ -14,7 +14,7 @@ use model::census::Why;
 use model::identity::HostName;
 use model::record::RecordError;
 use model::tested::{CaseTested, Wins};
-use model::{Facts, Identity, Judgement, Machine, Role, State, Tested, Unit};
+use model::{Facts, Identity, Judgement, Role, State, Tested, Unit};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
             started: started(&facts.started)?,
             study: hash(facts.plan.seed),
             blocks: blocks(&facts),
-            kind: self.kind_of(&facts.machine)?,
+            kind: self.kind_of(&facts)?,
             shift: if state == State::Affected { shift(&judgement) } else { None },
             version: name(&facts.tool.version)?.to_owned(),
             brief: false,
@@ -238,13 +238,19 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The kind of the host of a full record.
-    fn kind_of(&self, machine: &Machine) -> Result<u32, Why> {
-        let identity = tidy(Identity::of(machine, Vec::new()))?;
-        let text = serde_json::to_string(&identity).map_err(|_| Why::Damaged)?;
+    /// The kind of the host of a full record, with the OTP of its trials.
+    fn kind_of(&self, facts: &Facts) -> Result<u32, Why> {
+        let vm = facts.trials.iter().find_map(|trial| trial.observation.vm.as_ref());
+        let otp = vm.map(|vm| vm.otp.clone());
+        if !otp.iter().all(|otp| is_sound(otp)) {
+            return Err(Why::Damaged);
+        }
+        let identity = tidy(Identity::of(&facts.machine, Vec::new()))?;
+        let raw = serde_json::to_string(&identity).map_err(|_| Why::Damaged)?;
+        let text = text_of_kind(&raw, otp.as_deref());
         Ok(match self.kinds.known(&text) {
             Some(known) => known,
-            None => self.kinds.number(&text, HostKind { identity, otp: None }),
+            None => self.kinds.number(&text, HostKind { identity, otp }),
         })
     }
 
@@ -254,10 +260,7 @@ impl<'a> Reader<'a> {
         if raw.len() > LONGEST_MACHINE || !head.otp.iter().all(|otp| is_sound(otp)) {
             return Err(Why::Damaged);
         }
-        let text = match &head.otp {
-            Some(otp) => Cow::Owned(format!("{raw}\n{otp}")),
-            None => Cow::Borrowed(raw),
-        };
+        let text = text_of_kind(raw, head.otp.as_deref());
         if let Some(known) = self.kinds.known(&text) {
             return Ok(known);
         }
@@ -300,6 +303,14 @@ impl<'a> Reader<'a> {
             self.judged.insert(key, state);
         }
         state
+    }
+}
+
+/// The text by which a kind is remembered: the JSON of its identity, and its OTP.
+fn text_of_kind<'a>(identity: &'a str, otp: Option<&str>) -> Cow<'a, str> {
+    match otp {
+        Some(otp) => Cow::Owned(format!("{identity}\n{otp}")),
+        None => Cow::Borrowed(identity),
     }
 }
 

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::census::{Factor, ScenarioCensus, Side, Telling, Why};
 use model::testing::{facts, plan, trial};
-use model::{Census, Facts, Headline, Judged, Judgement, Role, State};
+use model::{Census, Facts, Headline, Judged, Judgement, Role, State, Vm};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -745,6 +745,27 @@ fn a_record_counts_by_its_facts_whatever_its_host_concluded() {
             assert_eq!(census.set_aside, []);
         }
     }
+}
+
+/// The OTP of a full record is a property of its kind, as that of a brief record is.
+#[test]
+fn a_record_counts_with_the_otp_of_its_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let with_otp = |otp: &str| {
+        let mut full = record(false, State::NotAffected);
+        let vm = Vm { otp: otp.to_owned(), ..Vm::default() };
+        full.facts.trials[0].observation.vm = Some(vm);
+        let path = folder.path().join("web1.json");
+        std::fs::write(&path, full.to_json()).unwrap();
+        fleet(&[path], 1)
+    };
+    let known = with_otp("26");
+    let verdicts = Verdicts::of(&known);
+    let otps: Vec<Option<String>> =
+        verdicts.iter().map(|one| one.kind.and_then(|kind| kind.otp.clone())).collect();
+    assert_eq!(otps, [Some("26".to_owned())]);
+    let census = taken(&with_otp("26\u{1b}[2J"), None, None);
+    assert_eq!((census.hosts, count(&census, &[Why::Damaged])), (0, 1));
 }
 
 #[test]

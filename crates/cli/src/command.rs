@@ -2,6 +2,7 @@
 
 pub use crate::exit::Failure;
 pub use crate::session::Session;
+use model::units;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -23,6 +24,23 @@ pub trait Run {
     /// loads nor changes the machine.
     fn load(&self) -> Option<String> {
         None
+    }
+
+    /// Checks what the command writes, before anything is read. A missing folder is made here,
+    /// since the command is then restricted to folders that exist.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    fn prepare(&self, _session: &Session) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The result of a command that may not run, since another run loads this machine.
+    ///
+    /// # Errors
+    /// The failure, unless the command prints it in the format of its output.
+    fn refused(&self, _session: &Session, failure: Failure) -> Result<u8, Failure> {
+        Err(failure)
     }
 
     /// The files that the command writes. None unless it only reads what others wrote and runs
@@ -100,4 +118,31 @@ pub fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("wrong options");
     line.trim_start_matches("error: ").to_owned()
+}
+
+/// Reads a duration that is longer than zero.
+///
+/// # Errors
+/// A sentence that says what is wrong with `text`.
+pub fn parse_some_time(text: &str) -> Result<Duration, String> {
+    let time = units::parse_duration(text)?;
+    if time.is_zero() {
+        return Err(format!("`{text}` is no time; write a time above zero, as in 300ms or 2s"));
+    }
+    Ok(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_is_refused_where_some_time_is_needed() {
+        assert_eq!(parse_some_time("0.3s"), Ok(Duration::from_millis(300)));
+        for zero in ["0", "0s", "0.0ms"] {
+            let why = parse_some_time(zero).unwrap_err();
+            assert!(why.contains("is no time"), "{why}");
+        }
+        assert!(parse_some_time("5").unwrap_err().contains("with a unit"));
+    }
 }

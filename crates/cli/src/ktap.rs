@@ -85,3 +85,33 @@ pub fn print_failure(
         (ended, _) => ended,
     }
 }
+
+/// The exit code of the tests that a command has printed, if it has, after its other work. A
+/// failure of that work is only reported, since a second KTAP would hide the tests.
+///
+/// # Errors
+/// The failure, if no tests were printed or if it is an interruption.
+pub fn after_tests(printed: Option<u8>, rest: Result<(), Failure>) -> Result<Option<u8>, Failure> {
+    match (printed, rest) {
+        (Some(code), Err(failure)) if failure.code != exit::INTERRUPTED => {
+            output::complain(&failure.line);
+            Ok(Some(code))
+        }
+        (printed, rest) => rest.map(|()| printed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_after_the_tests_does_not_hide_them() {
+        let failed = || Failure::need("page.html: no space");
+        assert_eq!(after_tests(Some(1), Err(failed())), Ok(Some(1)));
+        assert_eq!(after_tests(Some(1), Ok(())), Ok(Some(1)));
+        assert_eq!(after_tests(None, Err(failed())), Err(failed()));
+        let interrupted = || Failure { line: String::new(), code: exit::INTERRUPTED };
+        assert_eq!(after_tests(Some(1), Err(interrupted())), Err(interrupted()));
+    }
+}

@@ -2,10 +2,11 @@
 
 use crate::exit::Failure;
 use crate::input;
-use model::{Facts, Judged, Meta};
+use model::{Facts, Judged, Judgement, Live, Meta, State};
 use report::Shown;
 use scenarios::AnyScenario;
 use std::path::{Path, PathBuf};
+use watch::Summary;
 
 /// The largest record that is read, in bytes.
 pub const MOST: u64 = model::record::MOST_TEXT as u64;
@@ -65,7 +66,43 @@ pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Nam
 /// # Errors
 /// The same as [`read`].
 pub fn judged(path: &Path) -> Result<Judged, Failure> {
-    read(path).map(scenarios::judged)
+    read(path).map(with_judgement)
+}
+
+/// Facts together with their judgement.
+pub fn with_judgement(facts: Facts) -> Judged {
+    let judgement = judge(&facts);
+    Judged { facts, judgement }
+}
+
+/// The judgement of a study or a watch. The state of a watch is that of its last line.
+pub fn judge(facts: &Facts) -> Judgement {
+    let judgement = scenarios::judge(facts);
+    match &facts.live {
+        Some(live) => Judgement { state: of_watch(live), ..judgement },
+        None => judgement,
+    }
+}
+
+/// The state of a watch. That there is no finding is not enough for `not-affected`: a loss may have
+/// no finding, and a loss that is not measured gives none.
+fn of_watch(live: &Live) -> State {
+    if !live.findings.is_empty() {
+        return State::Affected;
+    }
+    match watch::summary(live) {
+        Summary::Finding | Summary::FindingBeside(_) => State::Affected,
+        Summary::AllWell(_) => State::NotAffected,
+        // A loss near the limit is told also where not every loss was seen.
+        Summary::Near(_) if watch::sees_all(live) => State::NotAffected,
+        Summary::NothingMeasured => State::Skipped,
+        Summary::NoFigures
+        | Summary::Loses(_)
+        | Summary::Together(_)
+        | Summary::Near(_)
+        | Summary::Stolen(_)
+        | Summary::PartlyMeasured => State::Inconclusive,
+    }
 }
 
 /// Reads the facts of a record.
@@ -110,7 +147,7 @@ pub fn judgeable(path: &Path) -> Result<(Judged, &'static Meta), Failure> {
 pub fn known(record: Judged, path: &Path) -> Result<(Judged, &'static Meta), Failure> {
     if record.live.is_some() {
         return Err(Failure::usage(format!(
-            "{}: a record of `tailback watch`, which is not judged; show it with tailback explain",
+            "{}: a record of `tailback watch`, not of a study; show it with tailback explain",
             path.display()
         )));
     }
@@ -124,4 +161,60 @@ pub fn known(record: Judged, path: &Path) -> Result<(Judged, &'static Meta), Fai
         )));
     };
     Ok((record, meta))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::watch::record;
+    use model::live::{
+        Answer, AnswerState, Finding, LockWaits, Missing, NotMeasurable, Scope, Source, SourceUse,
+        Victim,
+    };
+    use model::not_seen::NoPrograms;
+
+    const MS: u64 = 1_000_000;
+
+    /// A second in which a program ran for 400 ms and lost this to the lock of its memory map.
+    fn live(lost_ms: u64) -> Live {
+        let lock = LockWaits { ns: lost_ms * MS, ..LockWaits::default() };
+        let victim = Victim { ran_ns: 400 * MS, lock, ..Victim::default() };
+        let no = AnswerState::NotHitting { most_ms_per_s: 0.0, finding_at_ms_per_s: 1.0 };
+        Live {
+            over_ns: 1_000 * MS,
+            victims: vec![victim],
+            answers: vec![Answer { stall: "neighbour".to_owned(), state: no }],
+            ..Live::default()
+        }
+    }
+
+    fn without_programs(live: Live) -> Live {
+        let missing = Some(Missing::NoPrograms(NoPrograms::PidNamespace));
+        let sources = vec![SourceUse { source: Source::Scheduler, missing }];
+        Live { sources, ..live }
+    }
+
+    #[test]
+    fn a_watch_without_a_finding_is_only_not_affected_where_its_last_line_is_good_news() {
+        let mut nothing = live(10);
+        nothing.answers[0].state = AnswerState::NotMeasurable(NotMeasurable::NoNode);
+        let scope = Scope { comm: Some("web".to_owned()), ..Scope::default() };
+        let unseen = Live { scope, victims: Vec::new(), ..live(10) };
+        let found = Live { findings: vec![Finding::default()], ..without_programs(live(10)) };
+        for (live, state) in [
+            (live(10), State::NotAffected),
+            (live(80), State::NotAffected),
+            (without_programs(live(10)), State::Inconclusive),
+            (without_programs(live(80)), State::Inconclusive),
+            (live(250), State::Inconclusive),
+            (unseen, State::Inconclusive),
+            (nothing, State::Skipped),
+            (Live::default(), State::Skipped),
+            (found, State::Affected),
+        ] {
+            let record = record::of(&live);
+            assert_eq!(record.judgement.state, state, "{:?}", watch::summary(&live));
+            assert_eq!(judge(&record.facts), record.judgement);
+        }
+    }
 }

@@ -94,6 +94,16 @@ fn values_that_no_machine_can_use() {
 }
 
 #[test]
+fn a_time_of_zero_measures_nothing() {
+    let place = Place::new();
+    let says = ["--for", "`0s` is no time"];
+    assert_bad_usage(&place, &place.say(&["watch", "--for", "0s"]), &says);
+    let calls = ["probe", "calls", "--pid", "1", "--lib", "libc.so.6", "--symbol", "write"];
+    let ran = place.say(&[&calls[..], &["--every", "0"]].concat());
+    assert_bad_usage(&place, &ran, &["--every", "`0` is no time"]);
+}
+
+#[test]
 fn negative_values_stand_in_a_word_of_their_own() {
     let place = Place::new();
     let ran = run_mmap_lock(&place, &["--busy", "-1"]);

@@ -5,8 +5,9 @@
 mod common;
 
 use common::{PATIENCE, Place, packed};
-use model::Census;
 use model::census::Why;
+use model::live::{Answer, AnswerState, Missing, NotMeasurable, Source, SourceUse};
+use model::{Census, Live};
 use std::path::Path;
 use std::time::Instant;
 
@@ -31,7 +32,8 @@ fn a_page_of_a_terminal_says_what_tells_hosts_apart() {
     let place = Place::new();
     let fleet = simulated(&place, &["--hosts", "3000", "--seed", "2", "--plant"]);
     let fleet = fleet.to_str().unwrap();
-    let page = place.path("page.html");
+    // The folder of the page is made.
+    let page = place.path("new/pages/page.html");
     let ran = place.run(place.tailback(&["census", fleet, "--page", page.to_str().unwrap()]));
     assert_eq!(ran.code(), 1, "{ran:?}");
     assert!(ran.out.lines().count() <= 20, "{}", ran.out);
@@ -118,6 +120,36 @@ fn records_and_briefs_of_them_are_one_fleet() {
     let census = json(&place, &[path.to_str().unwrap()]);
     assert_eq!(census.scenarios[0].hosts.untrustworthy, 1);
     assert_eq!(census.set_aside[0].why, Why::Contradictory);
+}
+
+#[test]
+fn a_watch_that_did_not_see_every_loss_makes_no_host_clear() {
+    let place = Place::new();
+    let path = place.path("web1.json");
+    let name = path.to_str().unwrap();
+    let mut record = common::affected_record();
+    record["scenario"] = "watch".into();
+    record["plan"]["arms"] = serde_json::json!([]);
+    for trials in ["trials", "wash_outs", "probed"] {
+        record[trials] = serde_json::json!([]);
+    }
+    let no = AnswerState::NotHitting { most_ms_per_s: 0.0, finding_at_ms_per_s: 10.0 };
+    let never = AnswerState::NotMeasurable(NotMeasurable::NoNode);
+    let source = SourceUse { source: Source::Calls, missing: Some(Missing::NoCalls) };
+    for (state, sources, code, said) in [
+        (no.clone(), vec![], 0, "not-affected: 1\n"),
+        (no, vec![source], 2, "inconclusive: 1\n"),
+        (never, vec![], 2, "skipped: 1\n"),
+    ] {
+        let answers = vec![Answer { stall: "cpu-quota".to_owned(), state }];
+        let live = Live { over_ns: 60_000_000_000, answers, sources, ..Live::default() };
+        record["live"] = serde_json::to_value(live).unwrap();
+        std::fs::write(&path, record.to_string()).unwrap();
+        let ran = place.say(&["export", "--format", "node-problem-detector", name]);
+        assert_eq!((ran.code(), ran.out.as_str()), (code, said), "{ran:?}");
+        let hosts = json(&place, &[name]).scenarios[0].hosts;
+        assert_eq!(hosts.clear, u64::from(code == 0), "{hosts:?}");
+    }
 }
 
 #[test]
@@ -417,18 +449,21 @@ fn an_archive_of_empty_entries_takes_no_room() {
 }
 
 /// The script of deploy/kubernetes keeps the answers of each node in a folder with the node's
-/// name. It takes the name from what Kubernetes reports about the pod.
+/// name. It takes the name from what Kubernetes reports about the pod. A log also has notes, which
+/// are no records.
 #[test]
 fn a_pod_speaks_for_its_node_alone() {
     let place = Place::new();
     let [well, sick, lie] = two_hosts(&place);
-    write(&place.path("logs/pod-a"), well + &lie);
+    let note = "tailback: a note\n";
+    write(&place.path("logs/pod-a"), format!("{note}{well}{lie}"));
     write(&place.path("logs/pod-b"), sick);
+    write(&place.path("logs/pod-d"), note);
     let kubectl = place.path("kubectl");
     let text = r#"#!/bin/sh
         case "$1 $2" in
         "get nodes") printf 'node/host0\nnode/host5\nnode/host9\n' ;;
-        "get pods") printf 'pod-a   host0\npod-b   host5\npod-c   <none>\n' ;;
+        "get pods") printf 'pod-a   host0\npod-b   host5\npod-c   <none>\npod-d   host9\n' ;;
         logs*) cat "$LOGS/$2" ;;
         esac
     "#;
@@ -442,5 +477,10 @@ fn a_pod_speaks_for_its_node_alone() {
     assert_eq!(ran.code(), 1, "{ran:?}");
     let one_line = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(one_line.contains("1 unreachable") && one_line.contains("names host5"), "{ran:?}");
+    assert!(!one_line.contains("damaged"), "{ran:?}");
+    let kept =
+        |log: &str| std::fs::read_to_string(place.path("results/answers").join(log)).unwrap();
+    assert_eq!(kept("host0/pod-a.jsonl"), well + &lie);
+    assert_eq!(kept("host9/pod-d.jsonl"), "");
     assert!(place.path("results/census.html").is_file());
 }

@@ -17,7 +17,7 @@ pub(crate) fn elf(bytes: &[u8]) {
         .flat_map(|number| [Offset::InFile(number), Offset::InCode(number % 4_096)])
         .collect();
     assert_eq!(elf::functions(Cursor::new(file), &places).len(), places.len());
-    let _ = elf::offset_of(Cursor::new(file), "spin_here");
+    let _ = elf::named(Cursor::new(file), "spin_here");
     let _ = elf::variable(Cursor::new(file), "spin_here");
     let _ = elf::is_go(file);
 }

@@ -367,7 +367,7 @@ pub struct Worst {
 pub struct Odd {
     /// How many hosts.
     pub count: u64,
-    /// The largest number of wrong answers that the error rate of the studies allows for.
+    /// Settled hosts of these kinds times the studies' error rate: no limit of the wrong answers.
     pub allowed: f64,
     /// Some of these hosts.
     pub hosts: Vec<OddHost>,

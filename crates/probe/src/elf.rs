@@ -3,11 +3,13 @@
 //! The number of bytes read is bounded, whatever the file says. Only the names that were asked
 //! for are kept, and the work grows only with the number of symbols.
 
-use object::elf::FileHeader64;
+use object::elf::{FileHeader64, STT_GNU_IFUNC};
 pub use object::read::ReadCacheOps;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::read::{ReadCache, ReadRef};
-use object::{Endianness, Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
+use object::{
+    Endianness, Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolFlags, SymbolKind,
+};
 use os::terminal;
 use std::cell::Cell;
 use std::ops::Range;
@@ -23,6 +25,9 @@ const NAME_COST: u64 = 64;
 
 /// Most segments of a file; linkers make about a dozen.
 const MOST_SEGMENTS: usize = 256;
+
+/// Most functions of one name that are listed. A library has one for each version of a name.
+const MOST_VERSIONS: usize = 16;
 
 /// The longest name of a function that is kept, in characters.
 const LONGEST: usize = 80;
@@ -41,6 +46,15 @@ pub enum Offset {
     InFile(u64),
     /// Bytes from the beginning of the code in memory.
     InCode(u64),
+}
+
+/// The functions of one name in a library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// The offsets in the file at which they begin; empty if there is no such function.
+    At(Vec<u64>),
+    /// The name stands for a function that only chooses the one that is called.
+    Chooses,
 }
 
 /// A file with a limit on the bytes that are read from it in total.
@@ -84,13 +98,32 @@ pub fn functions<R: ReadCacheOps>(file: R, places: &[Offset]) -> Vec<Option<Stri
     names(&file, places).unwrap_or_else(|| vec![None; places.len()])
 }
 
-/// The offset in a library's file at which the function `name` begins.
-pub fn offset_of<R: ReadCacheOps>(file: R, name: &str) -> Option<u64> {
+/// Where the functions `name` begin in a library's file.
+pub fn named<R: ReadCacheOps>(file: R, name: &str) -> Named {
     let file = Bounded::new(file);
-    let object = object::File::parse(&file).ok()?;
+    offsets(&file, name).unwrap_or_else(|| Named::At(Vec::new()))
+}
+
+fn offsets<'data>(file: impl ReadRef<'data>, name: &str) -> Option<Named> {
+    let object = object::File::parse(file).ok()?;
     let segments = Segments::of(&object)?;
-    let found = symbols(&object).find(|symbol| symbol.name() == Ok(name))?;
-    segments.offset(found.address())
+    let mut found = Vec::new();
+    for symbol in symbols(&object).filter(|symbol| symbol.name() == Ok(name)) {
+        let is_chooser = matches!(
+            symbol.flags(),
+            SymbolFlags::Elf { st_info, .. } if st_info & 0xF == STT_GNU_IFUNC
+        );
+        if is_chooser {
+            return Some(Named::Chooses);
+        }
+        if let Some(offset) = segments.offset(symbol.address())
+            && found.len() < MOST_VERSIONS
+            && !found.contains(&offset)
+        {
+            found.push(offset);
+        }
+    }
+    Some(Named::At(found))
 }
 
 /// Distance of the variable `name` from the beginning of the code in the program's memory, in
@@ -246,9 +279,54 @@ mod tests {
         let object = object::File::parse(object.as_slice()).unwrap();
         let full = symbols(&object).find(|one| one.name().is_ok_and(|one| one.contains(name)));
         let full = full.unwrap().name().unwrap().to_owned();
-        let offset = offset_of(own(), &full).unwrap();
-        assert_eq!(functions(own(), &[Offset::InFile(offset)]), [found[0].clone()]);
-        assert_eq!(offset_of(own(), "no such function"), None);
+        let Named::At(offsets) = named(own(), &full) else { panic!("{full}") };
+        assert_eq!(functions(own(), &[Offset::InFile(offsets[0])]), [found[0].clone()]);
+        assert_eq!(offsets.len(), 1);
+        assert_eq!(named(own(), "no such function"), Named::At(Vec::new()));
+    }
+
+    /// A library with a symbol `name` for each type and address.
+    fn library(symbols: &[(u8, u64)]) -> Vec<u8> {
+        let table = 64 + 56 + 3 * 64_u64;
+        let size = 24 * (symbols.len() as u64 + 1);
+        let mut bytes = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0\x01\0\0\0".to_vec();
+        for place in [0, 64, 120_u64] {
+            bytes.extend(place.to_le_bytes());
+        }
+        bytes.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 3, 0, 2, 0]);
+        // A segment that covers the file.
+        bytes.extend([1, 0, 0, 0, 5, 0, 0, 0]);
+        for word in [0, 0, 0, 4096, 4096, 4096_u64] {
+            bytes.extend(word.to_le_bytes());
+        }
+        // No section, the symbols, and their names.
+        bytes.extend([0; 64]);
+        let of_symbols = [0, 0, table, size, 2 | 1 << 32, 8, 24];
+        let of_names = [0, 0, table + size, 6, 0, 1, 0];
+        for (kind, words) in [(2_u32, of_symbols), (3, of_names)] {
+            bytes.extend([0; 4]);
+            bytes.extend(kind.to_le_bytes());
+            for word in words {
+                bytes.extend(word.to_le_bytes());
+            }
+        }
+        bytes.extend([0; 24]);
+        for &(kind, address) in symbols {
+            bytes.extend([1, 0, 0, 0, 0x10 | kind, 0, 1, 0]);
+            bytes.extend(address.to_le_bytes());
+            bytes.extend(8_u64.to_le_bytes());
+        }
+        bytes.extend(b"\0name\0");
+        bytes
+    }
+
+    #[test]
+    fn a_name_has_a_function_for_each_version_and_one_that_chooses_is_told_apart() {
+        let of = |symbols: &[(u8, u64)], name: &str| named(Cursor::new(library(symbols)), name);
+        let versions = [(2, 0x300), (2, 0x100), (2, 0x300)];
+        assert_eq!(of(&versions, "name"), Named::At(vec![0x300, 0x100]));
+        assert_eq!(of(&versions, "other"), Named::At(Vec::new()));
+        assert_eq!(of(&[(STT_GNU_IFUNC, 0x100)], "name"), Named::Chooses);
     }
 
     #[test]
@@ -356,7 +434,7 @@ mod tests {
                 functions(Cursor::new(elf(&rest, segments, sections)), &places);
             }
             functions(Cursor::new(&rest), &places);
-            offset_of(Cursor::new(&rest), "x");
+            named(Cursor::new(&rest), "x");
             is_go(&rest);
             is_go(&program(&rest));
         }

@@ -10,8 +10,9 @@ use std::collections::HashMap;
 /// Most threads that are read.
 const MOST: usize = 4096;
 
-/// Most threads that are listed in the evidence.
-const LISTED: usize = 64;
+/// Most threads that are listed in the evidence. The figures of a whole node and the share of a
+/// quota are sums over this list, so it is longer than the threads of a large node.
+pub(crate) const LISTED: usize = 1024;
 
 /// The counters of a thread in /proc.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Files {
     pub fn finish(self, evidence: &mut Evidence) {
         let mut all = self.gained;
         evidence.sources.push(EvidenceSource::ThreadFiles);
-        all.sort_by_key(|thread| std::cmp::Reverse(thread.runnable_ns));
+        all.sort_by_key(|thread| std::cmp::Reverse(wanted_ns(thread)));
         all.truncate(LISTED);
         evidence.threads = all;
     }
@@ -87,6 +88,11 @@ impl Files {
             ..ThreadEvidence::default()
         }
     }
+}
+
+/// How long a thread wanted a CPU, in nanoseconds: it ran, or it was runnable.
+pub(crate) fn wanted_ns(thread: &ThreadEvidence) -> u64 {
+    thread.running_ns.saturating_add(thread.runnable_ns)
 }
 
 /// The content of a file of a thread; empty if the thread has ended.
@@ -135,6 +141,21 @@ mod tests {
         let thread = &evidence.threads[0];
         assert_eq!((thread.running_ns, thread.runnable_ns, thread.preemptions), (50, 70, Some(5)));
         assert_eq!((thread.task.name.as_str(), thread.task.nice), ("1_scheduler", Some(-5)));
+    }
+
+    #[test]
+    fn the_threads_that_wanted_a_cpu_longest_are_listed() {
+        let thread = |running_ns, runnable_ns| ThreadEvidence {
+            running_ns,
+            runnable_ns,
+            ..ThreadEvidence::default()
+        };
+        let mut gained = vec![thread(0, 1); LISTED];
+        gained.extend([thread(9, 0), thread(0, 7)]);
+        let mut evidence = Evidence::default();
+        Files { gained, ..Files::default() }.finish(&mut evidence);
+        assert_eq!(evidence.threads.len(), LISTED);
+        assert_eq!(evidence.threads[..2], [thread(9, 0), thread(0, 7)]);
     }
 
     #[test]

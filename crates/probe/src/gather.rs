@@ -118,6 +118,7 @@ impl Gatherer {
 
     /// Joins the waits, and writes the result into `evidence`.
     pub fn finish(mut self, parts: &Parts, stacks: &dyn Stacks, evidence: &mut Evidence) {
+        self.throttled.sort_by_key(|event| (event.cpu, event.to));
         let mut waits = std::mem::take(&mut self.waits);
         waits.sort_by_key(|wait| std::cmp::Reverse(wait.to - wait.from));
         waits.truncate(JOINS);
@@ -180,11 +181,7 @@ fn resource(wait: &Event, owner: Option<u32>, stack: &[String]) -> Resource {
     if wait.space != 0 {
         return Resource::MmapLock { pid: owner.unwrap_or(pid) };
     }
-    if suspects::is_mmap_lock(stack) {
-        return Resource::MmapLock { pid };
-    }
-    let place = stack.iter().find_map(|name| suspects::place(name, pid));
-    place.unwrap_or(Resource::Sleep)
+    suspects::resource(stack, pid).unwrap_or(Resource::Sleep)
 }
 
 #[cfg(test)]

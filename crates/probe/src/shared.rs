@@ -22,7 +22,8 @@ impl<T> Shared<T> {
     /// If the map is smaller than `T`, or the kernel refuses the mapping.
     pub fn map(map: &impl MapCore) -> io::Result<Self> {
         let there = (map.value_size() as usize).saturating_mul(map.max_entries() as usize);
-        if there < size_of::<T>() {
+        // A structure ends at a multiple of its alignment; the variables of a program need not.
+        if there.next_multiple_of(align_of::<T>()) < size_of::<T>() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let (both, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);

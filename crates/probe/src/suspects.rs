@@ -17,16 +17,32 @@ pub trait Stacks {
 /// The resource that a thread of `pid` waits for when it sleeps in `function`; None for other
 /// functions.
 pub fn place(function: &str, pid: u32) -> Option<Resource> {
+    /// The lock of a mapping; since Linux 7.0 its functions have other names.
+    const OF_MAPPING: [&str; 4] =
+        ["vma_start_write", "vma_enter_locked", "vma_start_exclude_readers", "vma_exclude_readers"];
     let starts = |start: &str| function.trim_start_matches('_').starts_with(start);
-    if starts("vma_start_write") || starts("vma_enter_locked") {
+    if OF_MAPPING.into_iter().any(starts) {
         Some(Resource::MappingLock { pid })
     } else if starts("mem_cgroup_handle_over_high") {
         Some(Resource::MemoryHigh { pid })
-    } else if starts("rwsem_down") {
+    } else if starts("rwsem_down") || starts("rwbase_") {
+        // A kernel with PREEMPT_RT has the second name.
         Some(Resource::Semaphore { pid })
     } else {
         starts("mutex_lock").then_some(Resource::Mutex { pid })
     }
+}
+
+/// The resource that a thread of `pid` waits for, by its stack, innermost function first; None if
+/// the stack does not show it.
+pub fn resource(stack: &[String], pid: u32) -> Option<Resource> {
+    if is_mmap_lock(stack) {
+        return Some(Resource::MmapLock { pid });
+    }
+    let mapping = Resource::MappingLock { pid };
+    let places: Vec<Resource> = stack.iter().filter_map(|name| place(name, pid)).collect();
+    // On Linux 6.4 to 6.14 the lock of a mapping is a semaphore, whose functions are further in.
+    if places.contains(&mapping) { Some(mapping) } else { places.into_iter().next() }
 }
 
 /// Whether a stack, innermost first, waits for the mmap lock: a semaphore that is taken in a
@@ -59,9 +75,27 @@ fn reads_mappings(function: &str) -> bool {
         || function.contains("procmap")
 }
 
+/// Whether one who reads a list of mappings may hold what a thread with this stack waits for. A
+/// stack that is not known may wait for anything.
+fn may_wait_for_reader(stack: &[String], pid: u32) -> bool {
+    stack.is_empty()
+        || matches!(
+            resource(stack, pid),
+            Some(
+                Resource::MmapLock { .. }
+                    | Resource::MappingLock { .. }
+                    | Resource::Semaphore { .. }
+            )
+        )
+}
+
 /// Joins a sleep with the suspects that were preempted in a function where they may have held
 /// what the sleeper waited for.
 pub fn join(sleep: &Event, history: &History, parts: &Parts, stacks: &dyn Stacks) -> Joined {
+    let stack = sleep.stack.map(|stack| stacks.names(stack)).unwrap_or_default();
+    if !may_wait_for_reader(&stack, sleep.pid) {
+        return join_with(sleep, &[], history, &|event| parts.call(event));
+    }
     let is_suspect = |event: &Event| {
         parts.role(event.pid) == Some(Role::Suspect)
             && event
@@ -81,12 +115,16 @@ mod tests {
     use crate::history::tests::ran;
     use crate::watched::Watched;
 
-    /// Stack 1 reads mappings, stack 2 does not.
-    struct Two;
+    /// Stack 1 reads mappings, stack 2 does not; stack 3 waits for the lock of a mapping.
+    struct Three;
 
-    impl Stacks for Two {
+    impl Stacks for Three {
         fn names(&self, stack: u32) -> Vec<String> {
-            let inner = if stack == 1 { "m_next" } else { "vfs_read" };
+            let inner = match stack {
+                1 => "m_next",
+                2 => "vfs_read",
+                _ => "__vma_start_write",
+            };
             vec!["__schedule".to_owned(), inner.to_owned()]
         }
     }
@@ -102,7 +140,12 @@ mod tests {
         history.add(Event { stack: Some(2), ..ran(8, 1, 0, 10, 20) });
         history.add(ran(100, 1, 0, 20, 90));
         let sleep = Event { kind: EventKind::Slept, ..ran(1, 0, 30, 30, 95) };
-        let joined = join(&sleep, &history, &parts, &Two);
+        let joined = join(&sleep, &history, &parts, &Three);
+        let of_stack =
+            |stack| join(&Event { stack: Some(stack), ..sleep.clone() }, &history, &parts, &Three);
+        assert_eq!(of_stack(3).holders, joined.holders, "it waits for the lock of a mapping");
+        let elsewhere = of_stack(2);
+        assert_eq!((elsewhere.holders.len(), elsewhere.covered), (0, 0), "it waits for a file");
         let [holder] = &joined.holders[..] else { panic!("{:?}", joined.holders) };
         assert_eq!((holder.who.tid, holder.spent(Doing::Runnable)), (7, 65));
         assert_eq!(holder.behind["t100"].1, 60);
@@ -121,9 +164,28 @@ mod tests {
     }
 
     #[test]
+    fn the_lock_of_a_mapping_comes_before_the_semaphore_that_it_is_made_of() {
+        let of = |names: &[&str]| {
+            let stack: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            resource(&stack, 7)
+        };
+        let semaphore = ["schedule", "rwsem_down_write_slowpath", "down_write"];
+        assert_eq!(of(&semaphore), Some(Resource::Semaphore { pid: 7 }));
+        let of_6_12 = [&semaphore[..], &["__vma_start_write", "vma_expand"]].concat();
+        assert_eq!(of(&of_6_12), Some(Resource::MappingLock { pid: 7 }));
+        let of_5_10 = [&semaphore[..], &["vm_mmap_pgoff"]].concat();
+        assert_eq!(of(&of_5_10), Some(Resource::MmapLock { pid: 7 }));
+        assert_eq!(of(&["schedule", "do_nanosleep"]), None);
+    }
+
+    #[test]
     fn places_have_names() {
+        for name in ["__vma_start_exclude_readers", "__vma_exclude_readers", "__vma_enter_locked"] {
+            assert_eq!(place(name, 7), Some(Resource::MappingLock { pid: 7 }), "{name}");
+        }
         assert_eq!(place("__vma_start_write", 7), Some(Resource::MappingLock { pid: 7 }));
         assert_eq!(place("rwsem_down_write_slowpath", 7), Some(Resource::Semaphore { pid: 7 }));
+        assert_eq!(place("rwbase_write_lock", 7), Some(Resource::Semaphore { pid: 7 }));
         let high = Some(Resource::MemoryHigh { pid: 7 });
         assert_eq!(place("__mem_cgroup_handle_over_high", 7), high);
         assert_eq!(place("mem_cgroup_handle_over_high", 7), high);

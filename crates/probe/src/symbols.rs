@@ -18,6 +18,11 @@ impl Symbols {
         Symbols::parse(&text)
     }
 
+    /// Whether no function is known: the table could not be read, or it hides the addresses.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// The functions in the text of /proc/kallsyms.
     pub fn parse(text: &str) -> Self {
         let mut all: Vec<(u64, Box<str>)> = text
@@ -63,7 +68,9 @@ mod tests {
         assert_eq!(symbols.name(0x20), "down_write");
         assert_eq!(symbols.name(0x999), "up");
         assert_eq!(symbols.name(0x1), "0x1");
-        assert_eq!(Symbols::parse("0 T hidden\n").name(5), "0x5");
+        let hidden = Symbols::parse("0 T hidden\n");
+        assert_eq!((hidden.name(5).as_str(), hidden.is_empty()), ("0x5", true));
+        assert!(!symbols.is_empty());
         assert_eq!(symbols.ranges(|name| name.starts_with("down")), [(0x20, 0x30)]);
     }
 

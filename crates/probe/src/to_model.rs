@@ -54,7 +54,8 @@ pub fn mode(write: bool) -> String {
 
 /// Converts a wait to its form in a record; `zero` is when the load was released.
 ///
-/// `throttled` says when a quota kept the watched group off each CPU.
+/// `throttled` says when a quota kept the watched group off each CPU; it is ordered by CPU, and for
+/// each CPU by time.
 pub fn wait(
     joined: &Joined,
     parts: &Parts,
@@ -98,10 +99,14 @@ fn holder(held: &Held, parts: &Parts, throttled: &[Event]) -> Holder {
 
 /// How long a holder was runnable while its group was throttled on that CPU.
 fn throttled_ns(held: &Held, throttled: &[Event]) -> u64 {
-    let on = |cpu| throttled.iter().filter(move |event| event.cpu == cpu);
     let runnable = held.did.iter().filter(|did| did.doing == Doing::Runnable);
     let both = runnable.flat_map(|did| {
-        on(did.cpu).filter_map(|event| Stretch::new(event.from, event.to).meet(did.when))
+        let at = (did.cpu, did.when.from);
+        let first = throttled.partition_point(|event| (event.cpu, event.to) <= at);
+        throttled[first..]
+            .iter()
+            .take_while(|event| event.cpu == did.cpu && event.from < did.when.to)
+            .filter_map(|event| Stretch::new(event.from, event.to).meet(did.when))
     });
     union_ns(both.collect())
 }
@@ -135,6 +140,8 @@ pub fn timeline(joined: &Joined, parts: &Parts, history: &History, zero: u64) ->
             }
         }
     }
+    // The wait itself stays, also if more spans than that began before it.
+    spans[1..].sort_by(|a, b| a.from_ms.total_cmp(&b.from_ms));
     spans.truncate(SPANS);
     spans.sort_by(|a, b| a.from_ms.total_cmp(&b.from_ms));
     spans
@@ -151,4 +158,52 @@ fn state(doing: Doing) -> &'static str {
 /// Milliseconds from `zero` to `at`; negative if `at` is earlier.
 pub(crate) fn ms_after(zero: u64, at: u64) -> f64 {
     (at as f64 - zero as f64) / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::EventKind;
+    use crate::history::Segment;
+    use crate::history::tests::ran;
+
+    const MS: u64 = 1_000_000;
+
+    fn wait_until(to: u64, holders: Vec<Held>) -> Joined {
+        let wait = Event { kind: EventKind::Waited, space: 5, ..ran(1, 0, 0, 0, to) };
+        Joined { wait, holders, covered: 0, own: 0, split: Ways::default() }
+    }
+
+    fn held(did: Vec<Segment>) -> Held {
+        let who = Event { kind: EventKind::Held, space: 5, ..ran(7, 1, 0, 0, 9) };
+        let when = did.iter().map(|did| did.when).collect();
+        Held { who, when, did, behind: BehindWhom::new() }
+    }
+
+    fn runnable(cpu: u32, from: u64, to: u64) -> Segment {
+        Segment { doing: Doing::Runnable, when: Stretch::new(from, to), cpu }
+    }
+
+    #[test]
+    fn a_timeline_that_is_too_long_is_cut_at_its_end() {
+        let of_first = held((0..300).map(|i| runnable(1, 2 * i * MS, (2 * i + 1) * MS)).collect());
+        let late = Event { tid: 8, ..of_first.who.clone() };
+        let of_second = Held { who: late, ..held(vec![runnable(1, 5 * MS, 6 * MS)]) };
+        let joined = wait_until(900 * MS, vec![of_first, of_second]);
+        let spans = timeline(&joined, &Parts::default(), &History::default(), 0);
+        assert_eq!(spans.len(), SPANS);
+        assert!(spans.windows(2).all(|pair| pair[0].from_ms <= pair[1].from_ms));
+        assert!(spans.iter().any(|span| span.state == "waiting"));
+        assert!(spans.iter().any(|span| span.task.tid == 8), "it began early");
+    }
+
+    #[test]
+    fn a_holder_is_throttled_only_on_the_cpu_that_it_waited_for() {
+        let throttled =
+            |cpu, from, to| Event { kind: EventKind::Throttled, ..ran(9, cpu, from, from, to) };
+        let all = [throttled(0, 0, 90), throttled(1, 0, 10), throttled(1, 20, 35)];
+        assert_eq!(throttled_ns(&held(vec![runnable(1, 5, 30)]), &all), 15);
+        assert_eq!(throttled_ns(&held(vec![runnable(1, 10, 20)]), &all), 0);
+        assert_eq!(throttled_ns(&held(vec![runnable(2, 5, 30)]), &all), 0);
+    }
 }

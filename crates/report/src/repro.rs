@@ -1,6 +1,7 @@
 //! The commands that make a record again, built from its original command line.
 
-use model::Judged;
+use model::record::ERROR_RATE;
+use model::{Ended, Judged};
 use os::quote;
 
 /// Flags of the original command that are dropped: they do not affect the measurement, or the new
@@ -69,7 +70,8 @@ const IN_KERNEL: &str = "--in-kernel";
 /// of blocks itself or the matrix is a quick one.
 const OF_MATRIX: [&str; 2] = ["--at-least", "16"];
 
-/// The switch of `tailback matrix` that its runs get too.
+/// The switch of `tailback matrix` that its runs get too. With it, a `check` of one scenario uses
+/// quick settings, as a `check` of several does.
 const QUICK: &str = "--quick";
 
 /// The first word of a command in a guest that runs the same program as its host. If the user
@@ -92,6 +94,29 @@ pub fn command(record: &Judged) -> String {
     let seed = record.plan.seed.to_string();
     let left_out = if is_over_kernels(record) { &OVER_KERNELS } else { &NEW };
     joined(record, left_out, &["--seed", &seed])
+}
+
+/// Whether [`command_to_continue`] continues the study of the record. A guest has no record of an
+/// earlier one, and a study that has all its blocks is complete.
+pub fn can_continue(record: &Judged) -> bool {
+    let goes_on = match record.tool.argv.get(1).map(String::as_str) {
+        Some("run" | "check") => matches!(record.ended, Ended::Complete | Ended::Interrupted),
+        Some("study") => matches!(record.ended, Ended::Running | Ended::Interrupted),
+        _ => false,
+    };
+    goes_on && record.machine.guest.is_none()
+}
+
+/// Whether the very same command continues the study of the record.
+pub fn continues(record: &Judged) -> bool {
+    // `study` finds the record of its file with a seed too.
+    let is_study = record.tool.argv.get(1).is_some_and(|word| word == "study");
+    let begins_anew = |word: &String| match parts(word).0 {
+        "--fresh" => true,
+        "--seed" => !is_study,
+        _ => false,
+    };
+    can_continue(record) && !record.tool.argv.iter().any(begins_anew)
 }
 
 /// The same command without a seed: it continues a study that was left undecided.
@@ -179,10 +204,20 @@ fn joined(record: &Judged, left_out: &LeftOut, more: &[&str]) -> String {
     }
     words.extend(given(record, left_out));
     if record.tool.argv.get(1).is_some_and(|word| word == "check") {
+        if was_one_of_several(record) && !record.tool.argv.iter().any(|word| word == QUICK) {
+            words.push(QUICK.to_owned());
+        }
         words.extend(["--only".to_owned(), quote::word(&record.scenario)]);
     }
     words.extend(more.iter().map(|word| quote::word(word)));
     words.join(" ")
+}
+
+/// Whether the study began in a check of several studies, which use quick settings. None of them
+/// settles its fixes, and they share an error rate. A single study that continues one settles its
+/// fixes, but keeps the words of the first command and its share of the error rate.
+fn was_one_of_several(record: &Judged) -> bool {
+    !record.plan.settle_fixes || record.plan.error_rate.is_some_and(|rate| rate < ERROR_RATE)
 }
 
 /// The words after the program name, each quoted. Words that do not affect the measurement are
@@ -253,6 +288,20 @@ mod tests {
         assert_eq!(of(&check), "tailback check --quick --only some-stall --seed 7");
     }
 
+    /// A single study of a check has its own settings, and several have quick ones.
+    #[test]
+    fn a_study_that_shared_a_check_is_repeated_with_quick_settings() {
+        let mut record = record(&["tailback", "check", "--report", "check.html"]);
+        record.plan.settle_fixes = false;
+        assert_eq!(command(&record), "tailback check --quick --only some-stall --seed 7");
+        assert_eq!(command_to_continue(&record), "tailback check --quick --only some-stall");
+        record.plan.settle_fixes = true;
+        record.plan.error_rate = Some(ERROR_RATE / 9.0);
+        assert_eq!(command_to_continue(&record), "tailback check --quick --only some-stall");
+        record.plan.error_rate = Some(ERROR_RATE);
+        assert_eq!(command(&record), "tailback check --only some-stall --seed 7");
+    }
+
     /// A record may come from anyone, and whoever repeats it copies the line.
     #[test]
     fn what_does_more_than_measure_is_left_out() {
@@ -279,6 +328,35 @@ mod tests {
         assert_eq!(command_to_continue(&record(&run)), "tailback run x --record 'x y.json'");
         let study = ["tailback", "study", "x.toml", "-o", "x.json", "--fresh"];
         assert_eq!(of(&study), "tailback study x.toml --fresh --seed 7");
+    }
+
+    #[test]
+    fn only_a_command_that_finds_its_record_continues_it() {
+        let of = |words: &[&str], ended: Ended| {
+            let mut record = record(&[&["tailback"][..], words].concat());
+            record.ended = ended;
+            (can_continue(&record), continues(&record))
+        };
+        let cases: [(&[&str], (bool, bool)); 8] = [
+            (&["run", "x"], (true, true)),
+            (&["check"], (true, true)),
+            (&["run", "x", "--seed=3"], (true, false)),
+            (&["run", "x", "--fresh"], (true, false)),
+            (&["check", "--seed", "3"], (true, false)),
+            (&["study", "x.toml"], (false, false)),
+            (&["matrix", "x", "--otps", "auto,debian:trixie"], (false, false)),
+            (&["advise", "--run"], (false, false)),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(of(words, Ended::Complete), expected, "{words:?}");
+        }
+        assert_eq!(of(&["run", "x"], Ended::Running), (false, false));
+        let study = ["study", "x.toml", "--seed", "1"];
+        assert_eq!(of(&study, Ended::Interrupted), (true, true));
+        assert_eq!(of(&[&study[..], &["--fresh"]].concat(), Ended::Running), (true, false));
+        let mut in_guest = record(&["tailback", "run", "x"]);
+        in_guest.machine.guest = guest("debian:6.12");
+        assert!(!can_continue(&in_guest) && !continues(&in_guest));
     }
 
     #[test]

@@ -229,14 +229,16 @@ fn item(text: &mut String, look: Look, advice: &Advice, scenario: Option<String>
 /// The commands that show more of this record.
 fn further(text: &mut String, shown: &Shown, look: Look) {
     let file = os::quote::word(shown.name);
+    // Standard input cannot be read again.
+    let is_file = !shown.name.is_empty() && shown.name != "-";
     let mut lines = Vec::new();
     if shown.record.judgement.state == State::Inconclusive && goes_on(shown.record) {
         lines.push(format!("Go on: {}", crate::repro::command_to_continue(shown.record)));
     }
-    if !shown.name.is_empty() && !look.why {
+    if is_file && !look.why {
         lines.push(format!("Why: tailback judge --why {file}"));
     }
-    if !shown.name.is_empty() && !shown.record.probed.is_empty() {
+    if is_file && !shown.record.probed.is_empty() {
         lines.push(format!("Who held up whom: tailback explain {file}"));
     }
     if !lines.is_empty() {
@@ -247,11 +249,11 @@ fn further(text: &mut String, shown: &Shown, look: Look) {
     }
 }
 
-/// Whether the same command continues the study.
+/// Whether more blocks would settle the verdict, and a command runs them.
 fn goes_on(record: &Judged) -> bool {
     let on =
         |caveat: &model::Caveat| matches!(caveat, model::Caveat::MoreBlocks { goes_on: true, .. });
-    record.judgement.caveats.iter().any(on)
+    record.judgement.caveats.iter().any(on) && crate::repro::can_continue(record)
 }
 
 /// Several records: a table of verdicts, the reasons why verdicts are open, and what to change.
@@ -371,6 +373,15 @@ mod tests {
     }
 
     #[test]
+    fn a_record_from_standard_input_is_not_read_again() {
+        let record = testing::record();
+        let meta = testing::META;
+        let of = |name| super::record(&Shown::new(&record, Some(&meta), name), Look::default());
+        assert!(of("./-").contains("\n  Why: tailback judge --why ./-\n"), "{}", of("./-"));
+        assert!(!of("-").contains("judge --why") && !of("").contains("judge --why"));
+    }
+
+    #[test]
     fn the_reasons_come_with_why() {
         let record = testing::record();
         let look = Look { why: true, ..Look::default() };
@@ -393,6 +404,11 @@ mod tests {
         assert!(text.contains("  About 3 more blocks like these would settle the"), "{text}");
         assert!(!text.contains("emulated") && !text.contains("no control"), "{text}");
         assert!(text.contains("\n  Go on: tailback run "), "{text}");
+        assert!(text.contains("run the same command"), "{text}");
+        // The same command runs another study.
+        record.tool.argv[1] = "advise".to_owned();
+        let text = super::record(&shown(&record, &testing::META), Look::default());
+        assert!(text.contains("--samples 9.") && !text.contains("Go on: "), "{text}");
     }
 
     #[test]

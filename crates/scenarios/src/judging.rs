@@ -34,7 +34,8 @@ pub fn judged(facts: Facts) -> Judged {
     Judged { facts, judgement }
 }
 
-/// The judgement of a watch. Its findings are in its facts.
+/// The judgement of a watch. Its findings are in its facts. Only the crate `watch` knows whether a
+/// watch without a finding lost much, or did not see everything: the binary corrects the state.
 fn watched(live: &Live) -> Judgement {
     let state = if live.findings.is_empty() { State::NotAffected } else { State::Affected };
     let kind = live.findings.first().map(|first| first.stall.clone());

@@ -23,7 +23,8 @@ use scenarios::params::{Counts, Params};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The number of blocks after which a study without a verdict ends, as in a real study.
+/// The number of blocks after which a study without a verdict ends, unless its row says otherwise.
+/// A real study may run 40 blocks, and then settles more often, whether rightly or wrongly.
 const USUAL_BLOCKS: u32 = 24;
 
 /// The minimum number of blocks before a verdict ends a study, as in a real study.
@@ -296,7 +297,7 @@ fn empty(simulation: &Simulation, seed: u64) -> Facts {
     Facts::new(META.id, plan(simulation, seed), machine, Vec::new(), started)
 }
 
-/// The plan that a real study of the same arms has.
+/// The plan that a real study of the same arms has, but for the largest number of blocks.
 fn plan(simulation: &Simulation, seed: u64) -> Plan {
     let fix = simulation.fix_fails.map(|_| arm("fix", Role::Fix, 10));
     let control = arm("control", Role::Control, 0);

@@ -11,7 +11,7 @@ use model::live::{
     VictimThread, Why,
 };
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The least loss that is noticed, in milliseconds a second: a tenth of a thread's time.
 pub const NOTICED_MS_PER_S: f64 = 100.0;
@@ -247,9 +247,7 @@ fn is_starved(thread: &VictimThread, over_ns: u64) -> bool {
 /// that falls to this thread counts, in proportion to its ready time. Programs of another group
 /// count together, as far as they are named.
 fn is_uneven(victim: &Victim, over_ns: u64) -> bool {
-    let parts = &victim.parts.neighbours;
-    let other_ns = parts.iter().map(|part| behind_job(victim, part)).max().unwrap_or(0);
-    let share = other_ns as f64 / victim.parts.ready_ns.max(1) as f64;
+    let share = longest_behind_job(victim) as f64 / victim.parts.ready_ns.max(1) as f64;
     let is_short = |thread: &VictimThread| {
         let behind_ns = thread.ready_ns as f64 * share;
         is_starved(thread, over_ns) && behind_ns > thread.ran_ns.saturating_mul(UNEVEN) as f64
@@ -257,17 +255,27 @@ fn is_uneven(victim: &Victim, over_ns: u64) -> bool {
     victim.threads.iter().any(is_short)
 }
 
-/// The time behind a program and the others of its group, if that group is one job. In the
-/// victim's own group, each of them competes with it alone.
-fn behind_job(victim: &Victim, one: &NeighbourPart) -> u64 {
-    let group = one.program.group.as_ref().filter(|group| {
+/// The longest time behind one job: a program and the others of its group, if that group is one
+/// job. In the victim's own group, each of them competes with it alone.
+fn longest_behind_job(victim: &Victim) -> u64 {
+    let of_job = |part: &NeighbourPart| {
+        let group = part.program.group.as_ref()?;
         let is_one = Job::of_group(group).is_some_and(|job| job.is_one());
-        is_one && victim.program.group.as_ref() != Some(*group)
-    });
-    let Some(group) = group else { return one.ns };
-    let parts = victim.parts.neighbours.iter();
-    let of_job = parts.filter(|part| part.program.group.as_ref() == Some(group));
-    of_job.map(|part| part.ns).fold(0, u64::saturating_add)
+        (is_one && victim.program.group.as_ref() != Some(group)).then(|| group.clone())
+    };
+    // One pass: a record from elsewhere may have any number of neighbours.
+    let mut jobs: BTreeMap<String, u64> = BTreeMap::new();
+    let mut longest = 0_u64;
+    for part in &victim.parts.neighbours {
+        let Some(group) = of_job(part) else {
+            longest = longest.max(part.ns);
+            continue;
+        };
+        let sum = jobs.entry(group).or_default();
+        *sum = sum.saturating_add(part.ns);
+        longest = longest.max(*sum);
+    }
+    longest
 }
 
 fn is_much(victim: &Victim, over_ns: u64, part: f64) -> bool {

@@ -117,6 +117,10 @@ impl Run for Check {
         self.ktap.print_failure(session, self.ran(session))
     }
 
+    fn refused(&self, session: &Session, failure: Failure) -> Result<u8, Failure> {
+        self.ktap.print_failure(session, Err(failure))
+    }
+
     fn load(&self) -> Option<String> {
         Some("check".to_owned())
     }
@@ -177,9 +181,6 @@ fn page_file(session: &Session, flags: &Check, brief: bool) -> Result<Option<Pat
 
 fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
     let machine = session.machine();
-    let now = Instant::now();
-    // A time that overflows the clock is no limit.
-    let until = now.checked_add(flags.time).unwrap_or(now + A_YEAR);
     let interruption = session.interruption();
     let interrupted = || interruption.noticed();
     let context = RunContext::new(session, &machine, &interrupted);
@@ -203,7 +204,8 @@ fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
         let (studies, time) = (running.len(), flags.time.as_secs());
         output::note(&format!("{studies} scenarios take turns, for about {time} s"));
     }
-    let mut turns = Turns::new(running, until);
+    // To fetch, compile and calibrate may take longer than the trials, so the time begins here.
+    let mut turns = Turns::new(running, end_of(flags.time));
     while !interrupted() && turns.run_block() {}
     let mut done = turns.end(interrupted());
     shared.finish();
@@ -212,6 +214,12 @@ fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
         done.insert(place.min(done.len()), one);
     }
     Ok(done)
+}
+
+/// The end of a time that begins now. A time that overflows the clock is no limit.
+fn end_of(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or(now + A_YEAR)
 }
 
 /// The scenarios that can run on this machine: they share the time. With `--otp`, Erlang

@@ -46,10 +46,7 @@ impl Run for History {
         if lines.is_empty() {
             return Err(none(figures, named, measure));
         }
-        let histories: Vec<Vec<Line>> = lines
-            .chunk_by(|a, b| a.scenario == b.scenario && a.measure == b.measure)
-            .map(<[Line]>::to_vec)
-            .collect();
+        let histories = histories(&lines);
         if let Some(path) = &self.output {
             let page = report::html::history_page(&histories)?;
             page::write(session, &page, Some(path))?;
@@ -70,7 +67,7 @@ impl Run for History {
 
 /// The content of the records in a folder.
 struct Scanned {
-    /// One line per record that has the figure, by scenario, oldest first.
+    /// One line per record that has the figure, by scenario and figure, oldest first.
     lines: Vec<Line>,
     /// Whether any record has a judged figure.
     figures: bool,
@@ -91,9 +88,22 @@ fn scan(named: &Path, measure: Option<&str>) -> Result<Scanned, Failure> {
         scanned.figures = scanned.figures || Line::new(&record, &path, None).is_some();
         scanned.lines.extend(Line::new(&record, &path, measure));
     }
-    let key = |line: &Line| (line.scenario.clone(), line.started.clone(), line.path.clone());
-    scanned.lines.sort_by_cached_key(key);
+    sort(&mut scanned.lines);
     Ok(scanned)
+}
+
+/// Sorts lines by their history, oldest first. Studies of one scenario may be judged by different
+/// figures.
+fn sort(lines: &mut [Line]) {
+    lines.sort_by_cached_key(|line| {
+        [&line.scenario, &line.measure, &line.started, &line.path].map(String::clone)
+    });
+}
+
+/// The histories in sorted lines: one for each figure of each scenario.
+fn histories(lines: &[Line]) -> Vec<Vec<Line>> {
+    let same = |a: &Line, b: &Line| a.scenario == b.scenario && a.measure == b.measure;
+    lines.chunk_by(same).map(<[Line]>::to_vec).collect()
 }
 
 /// The record in a file of a folder. The file may be another one than when the folder was listed.
@@ -164,6 +174,24 @@ fn json(lines: &[Line]) -> String {
 mod tests {
     use super::*;
     use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    #[test]
+    fn each_figure_has_one_history_whatever_the_order_of_its_records() {
+        let record = crate::testing::affected_record();
+        let line = Line::new(&record, "a.json", None).unwrap();
+        let of = |(measure, started): (&str, &str)| Line {
+            measure: measure.to_owned(),
+            started: started.to_owned(),
+            ..line.clone()
+        };
+        let mut lines = [("lost", "2"), ("freeze", "3"), ("lost", "4"), ("freeze", "1")].map(of);
+        sort(&mut lines);
+        let histories = histories(&lines);
+        let starts = |lines: &Vec<Line>| -> Vec<String> {
+            lines.iter().map(|line| line.started.clone()).collect()
+        };
+        assert_eq!(histories.iter().map(starts).collect::<Vec<_>>(), [["1", "3"], ["2", "4"]]);
+    }
 
     #[test]
     fn a_pipe_in_place_of_a_record_is_not_waited_for() {

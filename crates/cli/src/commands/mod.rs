@@ -90,14 +90,17 @@ impl Commands {
             os::user::enter_own_guest();
         }
         let command = self.command();
+        command.prepare(session)?;
         if let Some(files) = command.writes() {
             sandbox::enter(&files);
         }
         if let Some(longest) = command.jitter() {
             briefs::wait(longest);
         }
-        if let Some(name) = command.load() {
-            session.guard.begin(&name)?;
+        if let Some(name) = command.load()
+            && let Err(failure) = session.guard.begin(&name)
+        {
+            return command.refused(session, failure);
         }
         command.run(session)
     }

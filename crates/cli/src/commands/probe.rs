@@ -1,11 +1,10 @@
 //! `tailback probe calls`.
 
-use crate::command::{Failure, Run, Session, below, commands_below};
+use crate::command::{Failure, Run, Session, below, commands_below, parse_some_time};
 use crate::exit;
 use crate::output;
 use crate::signals::Interruption;
 use host::Roots;
-use model::units;
 use probe::ProbeError;
 use probe::calls::{CallTarget, Calls, Table, count};
 use std::fmt::Write as _;
@@ -41,7 +40,7 @@ pub struct CallFlags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=6))]
     size_arg: Option<u32>,
     /// Interval between tables
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = units::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_some_time)]
     every: Duration,
     /// Exit after N tables [default: when the process exits, or at ^C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

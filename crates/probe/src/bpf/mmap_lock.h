@@ -61,8 +61,6 @@ static __always_inline void tell_waited(struct thread *thread, u64 now)
 	__sync_fetch_and_add(&waiting, -1);
 	if (now - thread->wait_from < threshold_ns)
 		return;
-	__sync_fetch_and_add(&waits_seen, 1);
-	__sync_fetch_and_add(&waits_ns, now - thread->wait_from);
 	out = event(thread, WAITED, thread->wait_from, now);
 	if (!out)
 		return;

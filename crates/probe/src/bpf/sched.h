@@ -29,6 +29,8 @@ static __always_inline void becomes_runnable(struct thread *thread, struct task_
 	for (int i = 0; i < PARTS; i++)
 		thread->mark[i] = cpu->ran[i];
 	thread->mark[part] += under_way;
+	if (!cpu->runnable)
+		cpu->waiting_since = now;
 	__sync_fetch_and_add(&cpu->runnable, 1);
 	if (thread->hold_mm || thread->granted || (thread->flags & SUSPECT)) {
 		thread->counted = 1;
@@ -47,7 +49,7 @@ static __always_inline void no_longer_runnable(struct thread *thread, struct cpu
 	caught(thread, there, there != here, waited, now);
 	if (there->runnable)
 		__sync_fetch_and_add(&there->runnable, -1);
-	if (thread->counted)
+	if (thread->counted && there->holders)
 		__sync_fetch_and_add(&there->holders, -1);
 	thread->counted = 0;
 	/* A thread that was moved to another CPU waited behind the threads on the first CPU; how
@@ -112,7 +114,7 @@ static __always_inline void falls_asleep(void *ctx, struct thread *thread, u64 n
 		return;
 	thread->asleep = 1;
 	thread->slept_from = now;
-	thread->stack = bpf_get_stackid(ctx, &stacks, 0);
+	thread->stack = stack_of(ctx);
 	__sync_fetch_and_add(&waiting, 1);
 }
 
@@ -143,7 +145,7 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 		thread->running_ns += now - thread->since;
 		if (is_wanted(thread, cpu, preempted)) {
 			if (preempted && (thread->flags & SUSPECT))
-				stack = bpf_get_stackid(ctx, &stacks, 0);
+				stack = stack_of(ctx);
 			tell_ran(thread, now, preempted, stack);
 		}
 	}
@@ -195,6 +197,8 @@ static __always_inline void enters(struct thread *thread, struct task_struct *ta
 static __always_inline void account(struct cpu *cpu, struct thread *thread, bool idle, u64 now)
 {
 	u64 ran = cpu->since && !cpu->stale ? now - cpu->since : 0;
+	/* A wake-up on another CPU may have set a time after `now`. */
+	u64 waited = now > cpu->waiting_since ? now - cpu->waiting_since : 0;
 
 	cpu->since = now;
 	cpu->stale = 0;
@@ -204,7 +208,7 @@ static __always_inline void account(struct cpu *cpu, struct thread *thread, bool
 	}
 	cpu->ran[PART_IDLE] += ran;
 	if (cpu->runnable)
-		cpu->idle_while_waiting_ns += ran;
+		cpu->idle_while_waiting_ns += ran < waited ? ran : waited;
 }
 
 SEC("tp_btf/sched_switch")
@@ -227,10 +231,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	since = cpu->stale ? 0 : cpu->since;
 	account(cpu, from, !prev->pid, now);
 	cpu->part = !next->pid ? PART_IDLE : to ? to->part : PART_OTHER;
-	if (from)
+	if (from) {
+		/* A thread that is seen for the first time while it runs has no CPU yet. */
+		from->cpu = number;
 		leaves(ctx, from, prev, cpu, now, preempted);
-	else if (is_wanted(0, cpu, preempted))
+	} else if (is_wanted(0, cpu, preempted)) {
 		tell_unknown(prev, since, now, preempted);
+	}
 	if (to)
 		enters(to, next, cpu, number, now);
 	return 0;

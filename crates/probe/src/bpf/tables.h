@@ -14,22 +14,20 @@ struct group groups[GROUPS];
 struct cpu cpus[CPUS];
 struct space spaces[SPACES];
 
-/* Events that were lost because the ring buffer was full. */
+/* Events that were lost because the ring buffer was full, and kernel stacks that were lost because
+ * other stacks had their slots. */
 u64 lost;
 /* Lookups of threads whose slot in the table was taken. */
 u64 untracked;
 /* Threads of victims that wait or sleep now. */
 s32 waiting;
-/* Waits of victims of at least `threshold_ns`, and their total time. */
-u64 waits_seen;
-u64 waits_ns;
 
 /* A thread of the loader that touches the lock of a victim on purpose, and that victim. So its
  * address space is known before the victim itself is seen on a CPU. */
 u32 introducer;
 u32 introduced;
 
-/* Shorter waits are neither counted nor sent, in nanoseconds. */
+/* Shorter waits are not sent, in nanoseconds. */
 const volatile u64 threshold_ns = 1000000;
 /* Whether the use of a group's quota is checked. */
 const volatile bool quota = false;
@@ -127,6 +125,23 @@ static __always_inline struct event *event(struct thread *thread, u32 kind, u64 
 		__builtin_memcpy(event->comm, thread->comm, COMM);
 	}
 	return event;
+}
+
+/* The number of the kernel stack; negative if it is not known. A slot keeps its first stack, so a
+ * stack whose slot is taken is stored without its innermost frames, which gives it another slot.
+ * Those are frames of the probe and of the scheduler, which nobody needs. */
+static __always_inline s32 stack_of(void *ctx)
+{
+	s32 stack = SLOT_TAKEN;
+
+#pragma unroll
+	for (int skipped = 0; skipped < STACK_SLOTS; skipped++) {
+		if (stack == SLOT_TAKEN)
+			stack = bpf_get_stackid(ctx, &stacks, skipped);
+	}
+	if (stack == SLOT_TAKEN)
+		__sync_fetch_and_add(&lost, 1);
+	return stack;
 }
 
 /* No event wakes the loader: it polls the ring buffer about fifty times a second. */

@@ -2,7 +2,7 @@
 
 use super::{CallTarget, CpuCalls, Table};
 use crate::ProbeError;
-use crate::elf;
+use crate::elf::{self, Named};
 use crate::refused::refused;
 use crate::shared::{Shared, elements};
 use libbpf_rs::UprobeOpts;
@@ -22,6 +22,10 @@ mod object {
 
 /// The largest argument number that a program can read.
 const ARGUMENTS: u32 = 6;
+
+/// Why the calls of an indirect function (`STT_GNU_IFUNC`) are not counted.
+const CHOOSES: &str = "this function only chooses the function that is called, once in a process \
+                       (IFUNC), so its calls cannot be counted; count a function that calls it";
 
 /// Attaches to a function while `run` runs.
 ///
@@ -54,16 +58,25 @@ pub fn attached(
     // Through this link the kernel opens the file that is open here, even if the path names
     // another file by now.
     let link_to_file = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let offset = elf::offset_of(&file, &target.symbol).and_then(|at| usize::try_from(at).ok());
-    let offset = offset.ok_or_else(|| no_symbol("no such function".to_owned()))?;
+    let Named::At(offsets) = elf::named(&file, &target.symbol) else {
+        return Err(no_symbol(CHOOSES.to_owned()));
+    };
+    let offsets: Vec<usize> =
+        offsets.into_iter().filter_map(|offset| usize::try_from(offset).ok()).collect();
+    if offsets.is_empty() {
+        return Err(no_symbol("no such function".to_owned()));
+    }
     let pid = i32::try_from(target.pid).map_err(|_| ProbeError::NoProcess(target.pid))?;
-    let options = UprobeOpts::default();
-    let link = skel.progs.on_call.attach_uprobe_with_opts(pid, link_to_file, offset, options);
-    let link = link.map_err(|error| no_symbol(format!("{error:#}")))?;
+    let mut links = Vec::new();
+    for offset in offsets {
+        let options = UprobeOpts::default();
+        let link = skel.progs.on_call.attach_uprobe_with_opts(pid, &link_to_file, offset, options);
+        links.push(link.map_err(|error| no_symbol(format!("{error:#}")))?);
+    }
     let memory =
         Shared::map(&skel.maps.bss).map_err(|error| refused(ProgramPart::Table, &error))?;
     run(&|| read(&memory));
-    drop(link);
+    drop(links);
     Ok(())
 }
 

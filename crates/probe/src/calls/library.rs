@@ -37,13 +37,20 @@ pub fn find(roots: &Roots, pid: u32, library: &str) -> Result<File, ProbeError> 
 /// leave out its end from a dot on, for example `libcrypto` for `libcrypto.so.3`.
 fn mapped(maps: &str, library: &str) -> Option<MappedFile> {
     let all = || maps.lines().filter_map(MappedFile::of_line);
-    let name = |file: &MappedFile| file.path.rsplit('/').next().map(str::to_owned);
-    let exact = |file: &MappedFile| file.path == library || name(file).as_deref() == Some(library);
+    let exact = |file: &MappedFile| path(file) == library || name(file) == library;
     let begins = |file: &MappedFile| {
-        let name = name(file).unwrap_or_default();
-        name.strip_prefix(library).is_some_and(|rest| rest.starts_with('.'))
+        name(file).strip_prefix(library).is_some_and(|rest| rest.starts_with('.'))
     };
     all().find(exact).or_else(|| all().find(begins))
+}
+
+/// The path of a mapped file. The kernel marks a file that was removed or replaced since.
+fn path(file: &MappedFile) -> &str {
+    file.path.strip_suffix(" (deleted)").unwrap_or(&file.path)
+}
+
+fn name(file: &MappedFile) -> &str {
+    path(file).rsplit('/').next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -53,7 +60,8 @@ mod tests {
 
     const MAPS: &str = "7f00-7f10 r--p 00000000 fe:00 12 /usr/lib/libcrypto.so.3\n\
                         7f20-7f30 r-xp 00000000 00:00 0\n\
-                        7f40-7f50 r-xp 00000000 fe:00 13 /opt/my app/libz.so.1.2\n";
+                        7f40-7f50 r-xp 00000000 fe:00 13 /opt/my app/libz.so.1.2\n\
+                        7f60-7f70 r-xp 00000000 fe:00 14 /usr/lib/libssl.so.3 (deleted)\n";
 
     #[test]
     fn a_library_is_found_by_name_stem_or_path() {
@@ -61,6 +69,10 @@ mod tests {
         assert_eq!(found("libcrypto.so.3").as_deref(), Some("/usr/lib/libcrypto.so.3"));
         assert_eq!(found("libz").as_deref(), Some("/opt/my app/libz.so.1.2"));
         assert_eq!(found("/usr/lib/libcrypto.so.3").as_deref(), Some("/usr/lib/libcrypto.so.3"));
+        // A package was updated since the process started.
+        for library in ["libssl.so.3", "libssl", "/usr/lib/libssl.so.3"] {
+            assert_eq!(found(library).as_deref(), Some("/usr/lib/libssl.so.3 (deleted)"));
+        }
         assert_eq!(found("libcryp"), None);
         assert_eq!(found("libc.so.6"), None);
     }

@@ -6,15 +6,13 @@
 use super::object::types::{bss, cpu, thread};
 use crate::SessionOptions;
 use crate::event::{Event, EventKind, name};
+use crate::files::{LISTED, wanted_ns};
 use crate::parts::Parts;
 use crate::shared::{Shared, element, elements};
 use crate::watched::{Role, Watched};
 use model::evidence::{Behind, BehindKind, CpuEvidence, Task, ThreadEvidence};
 use std::collections::HashMap;
 use std::ptr::addr_of_mut;
-
-/// Most threads that are listed in the evidence.
-const THREADS: usize = 128;
 
 /// States of a thread, as in types.h.
 const RUNNING: u8 = 1;
@@ -131,7 +129,7 @@ impl Tables {
     }
 
     /// What the scheduler did to each thread since `zero`. Victims come first, then the threads
-    /// with the longest delay.
+    /// that wanted a CPU longest.
     pub fn of_threads(&self, parts: &Parts, zero: u64, now: u64) -> Vec<ThreadEvidence> {
         // SAFETY: within the tables.
         let threads = self.threads().map(|thread| unsafe { thread.read_volatile() });
@@ -146,8 +144,8 @@ impl Tables {
             })
             .collect();
         count_threads(&mut all);
-        all.sort_by_key(|(ordinary, thread)| (*ordinary, std::cmp::Reverse(thread.runnable_ns)));
-        all.truncate(THREADS);
+        all.sort_by_key(|(ordinary, thread)| (*ordinary, std::cmp::Reverse(wanted_ns(thread))));
+        all.truncate(LISTED);
         all.into_iter().map(|(_, thread)| thread).collect()
     }
 
@@ -160,11 +158,14 @@ impl Tables {
             .filter(|thread| thread.tid != 0)
             .flat_map(|thread| under_way(&thread, now))
             .collect();
-        events.sort_by_key(|event| match event.kind {
+        let rank = |event: &Event| match event.kind {
             EventKind::Ran | EventKind::Throttled => 0,
             EventKind::Held => 1,
             EventKind::Waited | EventKind::Slept => 2,
-        });
+        };
+        // All of them end now. The thread that runs on a CPU comes before those that wait for it,
+        // so that the events of a CPU are ordered by their beginning too.
+        events.sort_by_key(|event| (rank(event), event.from));
         events
     }
 
@@ -379,5 +380,43 @@ mod tests {
         assert_eq!(tables.of_threads(&parts, 100, 200)[0].running_ns, 0);
         assert!(tables.spaces().is_empty());
         assert_eq!(tables.under_way(300).len(), 1);
+    }
+
+    /// Writes the threads of process 7 as the kernel would: the state, since when, and how long
+    /// each of them ran.
+    fn put_threads(tables: &Tables, threads: &[(u8, u64, u64)]) {
+        for (tid, (at, (state, since, running_ns))) in (1..).zip(tables.threads().zip(threads)) {
+            // SAFETY: within the mapped memory.
+            unsafe {
+                addr_of_mut!((*at).tid).write_volatile(tid);
+                addr_of_mut!((*at).tgid).write_volatile(7);
+                addr_of_mut!((*at).state).write_volatile(*state);
+                addr_of_mut!((*at).since).write_volatile(*since);
+                addr_of_mut!((*at).running_ns).write_volatile(*running_ns);
+            }
+        }
+    }
+
+    #[test]
+    fn the_stretch_of_the_thread_that_runs_comes_first() {
+        let tables = tables();
+        put_threads(&tables, &[(BLOCKED, 20, 0), (RUNNABLE, 60, 0), (RUNNING, 50, 0)]);
+        let mut history = crate::history::History::default();
+        tables.under_way(300).into_iter().for_each(|event| history.add(event));
+        let when = crate::span::Stretch::new(100, 200);
+        let ran: Vec<u32> = history.others_on(0, 2, when).map(|event| event.tid).collect();
+        assert_eq!(ran, [3]);
+    }
+
+    #[test]
+    fn every_thread_of_a_large_node_is_listed_and_those_that_ran_come_first() {
+        let tables = tables();
+        let mut parts = Parts::default();
+        parts.add(&Watched::new(7, "node", Role::Bystander));
+        let mut threads = vec![(BLOCKED, 0, 0); 300];
+        threads[299].2 = 90;
+        put_threads(&tables, &threads);
+        let seen = tables.of_threads(&parts, 100, 200);
+        assert_eq!((seen.len(), seen[0].task.tid, seen[0].running_ns), (300, 300, 90));
     }
 }

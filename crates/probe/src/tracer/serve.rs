@@ -26,6 +26,11 @@ use std::time::Duration;
 /// time.
 const POLL: Duration = Duration::from_millis(20);
 
+/// Why kernel stacks have no names.
+const HIDDEN: &str = "kernel stacks: /proc/kallsyms hides the kernel's addresses, so waits without \
+                      tracepoints have no holder; run as root or with CAP_SYSLOG, and set \
+                      kernel.kptr_restrict to 1 or less";
+
 /// Loads the programs, listens, and turns their events into evidence.
 pub fn serve(
     options: &SessionOptions,
@@ -111,6 +116,9 @@ fn collect(options: &SessionOptions, mut loaded: Loaded, commands: &Commands) ->
     under_way.into_iter().for_each(|event| gatherer.add_in_progress(event));
     let stacks = KernelStacks::of(&loaded.skel.maps.stacks, options);
     gatherer.finish(&watch.parts, &stacks, &mut evidence);
+    if stacks.are_hidden() {
+        evidence.missing.push(NotSeen::Said(HIDDEN.to_owned()));
+    }
     evidence
 }
 
@@ -194,6 +202,11 @@ struct KernelStacks<'a> {
 impl<'a> KernelStacks<'a> {
     fn of(map: &'a MapMut<'a>, options: &'a SessionOptions) -> Self {
         KernelStacks { map, symbols: OnceCell::new(), options, known: RefCell::default() }
+    }
+
+    /// Whether a stack was looked up and the kernel hides the names.
+    fn are_hidden(&self) -> bool {
+        self.symbols.get().is_some_and(Symbols::is_empty)
     }
 
     fn look_up(&self, stack: u32) -> Vec<String> {

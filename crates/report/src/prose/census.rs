@@ -284,9 +284,9 @@ pub fn odd(odd: &Odd, most: usize) -> String {
     let more = if odd.count > named.len() as u64 { ",.." } else { "" };
     let (verb, whose) = if odd.count == 1 { ("differs", "its") } else { ("differ", "their") };
     format!(
-        "{} {verb} from 95% of {whose} kind (up to {} may be wrong answers): {}{more}",
+        "{} {verb} from 95% of {whose} kind (one answer in 20 may be wrong; measure again): \
+         {}{more}",
         plural(odd.count, "host"),
-        odd.allowed.ceil(),
         named.join(",")
     )
 }

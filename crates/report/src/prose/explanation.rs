@@ -56,14 +56,16 @@ pub fn wait(wait: &Wait) -> String {
         resource(&wait.resource),
         mode.unwrap_or_default()
     );
+    // A wait without a mode was seen as a sleep, and its holders are told by kernel stacks.
+    let sure = if wait.mode.is_some() { "" } else { "probably " };
     let holder = match wait.holders.first() {
-        Some(holder) => held(holder),
+        Some(holder) => held(holder, sure),
         None => "Who held it is not known.".to_owned(),
     };
     let others = match wait.holders.len() {
         0 | 1 => String::new(),
-        2 => " 1 other held it too.".to_owned(),
-        holders => format!(" {} others held it too.", holders - 1),
+        2 => format!(" 1 other {sure}held it too."),
+        holders => format!(" {} others {sure}held it too.", holders - 1),
     };
     format!("{waited} {holder}{others}")
 }
@@ -83,9 +85,10 @@ fn resource(resource: &Resource) -> String {
     }
 }
 
-fn held(holder: &Holder) -> String {
+/// What a holder did; `sure` comes before "held".
+fn held(holder: &Holder, sure: &str) -> String {
     let how = if holder.mode == "write" { "writing" } else { "reading" };
-    let held = format!("{} held it for {how}", task(&holder.task));
+    let held = format!("{} {sure}held it for {how}", task(&holder.task));
     let Holder { running_ns, preempted_ns, blocked_ns, overlap_ns, .. } = *holder;
     let throttled_ns = holder.throttled_ns.unwrap_or(0);
     let did = if throttled_ns >= running_ns.max(blocked_ns)
@@ -507,6 +510,10 @@ mod tests {
             ..one.holders[0].clone()
         });
         assert!(wait(&one).ends_with("by 10 spinners. 1 other held it too."), "{}", wait(&one));
+        // The holders of a wait that was seen as a sleep are told by kernel stacks.
+        let by_stacks = wait(&Wait { mode: None, ..one.clone() });
+        assert!(by_stacks.contains("scanner 7 (nice 15) probably held it for"), "{by_stacks}");
+        assert!(by_stacks.ends_with(" 1 other probably held it too."), "{by_stacks}");
         one.holders.remove(0);
         assert!(wait(&one).ends_with("held it for reading and slept for 262 ms of that time."));
         one.holders.clear();

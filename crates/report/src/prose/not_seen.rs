@@ -75,8 +75,8 @@ pub fn no_programs(why: &NoPrograms) -> String {
             "eBPF: this tailback was built without it; build with the feature `bpf`".to_owned()
         }
         NoPrograms::Privilege => "eBPF: this process has neither CAP_SYS_ADMIN nor CAP_BPF with \
-                                  CAP_PERFMON; run as root, or setcap cap_bpf,cap_perfmon+ep on \
-                                  the binary"
+                                  CAP_PERFMON; run as root, or setcap \
+                                  cap_bpf,cap_perfmon,cap_syslog+ep on the binary"
             .to_owned(),
         NoPrograms::NoBtf { file } => format!(
             "eBPF: {}: missing, so fields of kernel structures cannot be found; boot a kernel with \

@@ -5,7 +5,7 @@ use super::fact::fact;
 use super::{arm, fix, headline, reason};
 use model::prose::figures::{self, heading};
 use model::prose::sentence;
-use model::{Judged, Meta, Missed, Note, Reason, State};
+use model::{Caveat, Judged, Meta, Missed, Note, Reason, State};
 use os::terminal::line as plain;
 use std::collections::BTreeSet;
 
@@ -83,7 +83,7 @@ impl<'a> Prose<'a> {
         let caveats = self.record.judgement.caveats.iter();
         let open = self.record.judgement.state == State::Inconclusive;
         let mut settling = caveats.filter(|one| open && caveat::would_settle(one));
-        settling.next().map(|one| caveat::caveat(one, self.meta))
+        settling.next().map(|one| self.caveat(one))
     }
 
     /// The reasons of the verdict.
@@ -100,7 +100,19 @@ impl<'a> Prose<'a> {
     /// What the study cannot tell.
     pub fn caveats(&self) -> Vec<String> {
         let caveats = self.record.judgement.caveats.iter();
-        caveats.map(|one| caveat::caveat(one, self.meta)).collect()
+        caveats.map(|one| self.caveat(one)).collect()
+    }
+
+    /// What the study cannot tell, in a sentence. The judgement does not know which command made
+    /// the record, and another one than it assumes may not continue the study.
+    fn caveat(&self, one: &Caveat) -> String {
+        match *one {
+            Caveat::MoreBlocks { more, blocks, .. } if !crate::repro::continues(self.record) => {
+                let anew = Caveat::MoreBlocks { more, blocks, goes_on: false };
+                caveat::caveat(&anew, self.meta)
+            }
+            _ => caveat::caveat(one, self.meta),
+        }
     }
 
     /// Other figures that also show a stall.

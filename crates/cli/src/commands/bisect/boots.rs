@@ -30,7 +30,7 @@ pub struct Booted<'a> {
     pub by_effect: bool,
     /// The version whose last boot gave no record.
     pub lost: Option<String>,
-    /// Number of guests that were started.
+    /// Number of guests that were started, with those whose results are in the log.
     pub started: u32,
 }
 

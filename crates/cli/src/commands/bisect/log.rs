@@ -188,6 +188,13 @@ impl Log {
         self.booted.len()
     }
 
+    /// Number of guests whose results are in the log: one for each boot and, if the threshold is
+    /// known, one for each end. Later guests need other seeds.
+    pub fn guests(&self) -> u32 {
+        let of_ends = if self.threshold.is_some() { 2 } else { 0 };
+        self.boots() as u32 + of_ends
+    }
+
     /// The middle of the effects of both ends, if known.
     pub fn threshold(&self) -> Option<f64> {
         self.threshold
@@ -316,6 +323,7 @@ mod tests {
         let mut log = Log::open(&asked(), Some(&path), false).unwrap();
         log.add_was("main").unwrap();
         log.add_boot("a", 1, &Boot::Good).unwrap();
+        assert_eq!(log.guests(), 1);
         log.add_threshold(50.0).unwrap();
         drop(log);
         // An incomplete line, as a killed program leaves it.
@@ -324,6 +332,7 @@ mod tests {
         let mut log = reopened(&path).unwrap();
         assert_eq!(log.booted("a", 1), Some(&Boot::Good));
         assert_eq!((log.booted("a", 2), log.boots()), (None, 1));
+        assert_eq!(log.guests(), 3, "the threshold took a guest for each end");
         assert_eq!((log.threshold(), log.was()), (Some(50.0), Some("main")));
         log.add_boot("a", 2, &Boot::Bad).unwrap();
         let used = Log::open(&asked(), Some(&path), false).err().unwrap();

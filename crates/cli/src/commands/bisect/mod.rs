@@ -137,6 +137,7 @@ impl Bisect {
         let shown = |version: &str| tree.map_or_else(|| version.to_owned(), |t| t.shown(version));
         let words = |seed| self.run_words(seed);
         let by_effect = self.by_effect;
+        let started = log.guests();
         let mut boots = Booted {
             scenario,
             way,
@@ -146,7 +147,7 @@ impl Bisect {
             building,
             by_effect,
             lost: None,
-            started: before as u32,
+            started,
         };
         let ran = self.ran(source, &mut boots, &shown);
         let outcome = ran.map_err(|failure| boots::interrupted(failure, boots.log))?;

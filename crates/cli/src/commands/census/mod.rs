@@ -7,7 +7,7 @@ mod parquet;
 use super::watch::record::WATCH;
 use crate::command::{Failure, Run, Session, below};
 use crate::exit;
-use crate::{identity, input, output, page};
+use crate::{identity, input, output, page, records};
 use census::summary::{self, Listed};
 use census::{Hashing, Options};
 use indicatif::ProgressBar;
@@ -85,8 +85,6 @@ impl Run for CensusFlags {
         let hashing = salt.is_some().then_some(Hashing(&hash));
         let inventory = self.hosts.as_deref().map(|path| inventory(path, hashing)).transpose()?;
         let before = self.since.as_deref().map(earlier).transpose()?;
-        let for_page = |path| crate::paths::for_page(session, "--page", path);
-        let page = self.page.as_deref().map(for_page).transpose()?;
         let now = Timestamp::now();
         let parquet = self.others.parquet.as_deref().map(Parquet::at).transpose()?;
         let trials = parquet.as_ref().map(Parquet::trials);
@@ -95,7 +93,7 @@ impl Run for CensusFlags {
         let version = env!("CARGO_PKG_VERSION");
         let census =
             summary::census(&fleet, inventory.as_deref(), before.as_ref(), version, &taken);
-        if let Some(path) = &page {
+        if let Some(path) = &self.page {
             page::write(session, &report::html::census_page(&census), Some(path))?;
         }
         let rows = match &parquet {
@@ -105,6 +103,11 @@ impl Run for CensusFlags {
         // The census is shown even if its rows could not be written.
         let code = self.show(session, &census)?;
         rows.map(|()| code)
+    }
+
+    fn prepare(&self, session: &Session) -> Result<(), Failure> {
+        let for_page = |path| crate::paths::for_page(session, "--page", path).map(drop);
+        self.page.as_deref().map_or(Ok(()), for_page)
     }
 
     fn writes(&self) -> Option<Vec<&Path>> {
@@ -140,7 +143,7 @@ fn read(
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let now = now.as_second();
     let options =
-        Options { scenarios: &scenarios, judge: scenarios::judge, now, threads, trials, hashing };
+        Options { scenarios: &scenarios, judge: records::judge, now, threads, trials, hashing };
     // Nothing is drawn if standard error is no terminal.
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(DRAWN);

@@ -14,8 +14,8 @@ mod way;
 
 use super::vm::session::Host;
 use crate::command::{Failure, Run, Session};
-use crate::output;
 use crate::settings::draw_seed;
+use crate::{ktap, output};
 pub use flags::Matrix;
 pub use guests::{Member, run_all};
 use hosted::Hosted;
@@ -30,6 +30,10 @@ impl Run for Matrix {
     /// The exit code is the one of the worst verdict, or of `--expect`.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
         self.ktap.print_failure(session, self.ran(session))
+    }
+
+    fn refused(&self, session: &Session, failure: Failure) -> Result<u8, Failure> {
+        self.ktap.print_failure(session, Err(failure))
     }
 
     fn load(&self) -> Option<String> {
@@ -85,7 +89,7 @@ impl Matrix {
         };
         // Results from before an interruption are shown.
         let told = show::all(session, meta, &rows, &ladder, self, &files)?;
-        repeated?;
+        let told = ktap::after_tests(told, repeated)?;
         let own = || row::code(&rows, self.expect.then(|| ladder::held(&ladder)));
         Ok(told.unwrap_or_else(own))
     }

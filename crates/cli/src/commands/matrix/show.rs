@@ -94,11 +94,20 @@ pub fn all(
         }
         complaints(ladder).iter().for_each(|line| output::complain(line));
     }
-    let runs = runs(meta, rows);
-    files.page.as_ref().map_or(Ok(()), |path| draw(session, &runs, ladder, path))?;
-    let report = |path| report_regression(session, &runs, ladder, path, rows);
-    files.mail.as_ref().map_or(Ok(()), report)?;
-    Ok(code)
+    crate::ktap::after_tests(code, write(session, &runs(meta, rows), ladder, files, rows))
+}
+
+/// Writes the requested files.
+fn write(
+    session: &Session,
+    runs: &[Shown],
+    ladder: &Ladder,
+    files: &Files,
+    rows: &[Row],
+) -> Result<(), Failure> {
+    files.page.as_ref().map_or(Ok(()), |path| draw(session, runs, ladder, path))?;
+    let report = |path| report_regression(session, runs, ladder, path, rows);
+    files.mail.as_ref().map_or(Ok(()), report)
 }
 
 /// The versions as tests, with the conclusions as comments below them. Also returns the exit code.

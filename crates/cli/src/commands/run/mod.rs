@@ -146,6 +146,10 @@ impl Run for RunScenario {
         self.flags.ktap.print_failure(session, self.ran(session))
     }
 
+    fn refused(&self, session: &Session, failure: Failure) -> Result<u8, Failure> {
+        self.flags.ktap.print_failure(session, Err(failure))
+    }
+
     fn load(&self) -> Option<String> {
         Some(format!("run {}", self.scenario.meta().id))
     }

@@ -12,6 +12,7 @@ use inner::Inner;
 use model::{Facts, Judged};
 use report::export::ktap::Test;
 use report::{Look, Shown};
+use runner::SaveError;
 use scenarios::AnyScenario;
 use session::{GuestSession, Host, Machine, Pause};
 use std::path::{Path, PathBuf};
@@ -51,6 +52,11 @@ impl Run for Vm {
     fn run(&self, program: &Program) -> Result<u8, Failure> {
         let inner = Inner::parse(&self.command)?;
         ktap::print_failure(program, inner.ktap, self.ran(program, &inner))
+    }
+
+    fn refused(&self, program: &Program, failure: Failure) -> Result<u8, Failure> {
+        let inner = Inner::parse(&self.command)?;
+        ktap::print_failure(program, inner.ktap, Err(failure))
     }
 
     fn load(&self) -> Option<String> {
@@ -100,18 +106,31 @@ impl Vm {
     }
 }
 
-/// Keeps the results of a guest whose time was over. Returns the file, if it could be written.
+/// Keeps the results of a guest whose time was over. Returns the file, if it was written.
 pub fn keep_partial(session: &GuestSession, text: &str, path: &Path) -> Option<PathBuf> {
     let saved = taken_over(session, text).and_then(|record| {
-        runner::save(&record, path).map_err(|error| Failure::need(format!("record {error}")))
+        save(&record, path).map_err(|error| Failure::need(format!("record {error}")))
     });
     match saved {
-        Ok(()) => Some(path.to_owned()),
+        Ok(is_saved) => is_saved.then(|| path.to_owned()),
         Err(failure) => {
             output::complain(&failure.line);
             None
         }
     }
+}
+
+/// Saves the record of a guest. Returns whether it was saved: a record without trials does not
+/// replace an older one.
+fn save(record: &Judged, path: &Path) -> Result<bool, SaveError> {
+    if runner::would_lose(record, path) {
+        output::note(&format!(
+            "record: no trial of this study ended, so {} stays as it was",
+            path.display()
+        ));
+        return Ok(false);
+    }
+    runner::save(record, path).map(|()| true)
 }
 
 /// Takes over the record of a guest whose command ended.
@@ -145,7 +164,9 @@ fn finish(
     };
     let record = taken_over(session, &text)?;
     let meta = scenarios::find(&record.scenario).map(AnyScenario::meta);
-    let name = path.display().to_string();
+    // An older record that stays in the file is not the one that is shown.
+    let loses = runner::would_lose(&record, &path);
+    let name = if loses { String::new() } else { path.display().to_string() };
     let shown = Shown::new(&record, meta, &name);
     if let Some(undecided) = inner.ktap {
         // The guest already ended with the exit code for KTAP.
@@ -158,8 +179,9 @@ fn finish(
         let look = Look { why: inner.why, ..output::look() };
         program.out.print(&report::record(&shown, look));
     }
-    match runner::save(&record, &path) {
-        Ok(()) => output::note(&format!("record: {}", path.display())),
+    match save(&record, &path) {
+        Ok(true) => output::note(&format!("record: {}", path.display())),
+        Ok(false) => {}
         Err(error) => {
             output::complain(&format!("record {error}; print the record with --json"));
             return Ok(exit::NEED);
@@ -264,6 +286,19 @@ mod tests {
         assert!([exit::NEED, exit::BROKEN, 101, 137].into_iter().all(unexplained));
         assert!(![0, 1, exit::USAGE, exit::INTERRUPTED].into_iter().any(unexplained));
         assert!(!is_unexplained(exit::BROKEN, "{\"result\": \"..\"}"));
+    }
+
+    #[test]
+    fn a_record_without_trials_replaces_no_older_one() {
+        let place = tempfile::tempdir().unwrap();
+        let (path, other) = (place.path().join("a.json"), place.path().join("b.json"));
+        let mut record = crate::testing::affected_record();
+        assert!(save(&record, &path).unwrap());
+        let full = std::fs::read(&path).unwrap();
+        record.facts.trials.clear();
+        assert!(!save(&record, &path).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), full);
+        assert!(save(&record, &other).unwrap(), "there is nothing to lose");
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod terminal;
 mod walls;
 
 use crate::briefs::{self, BriefFlags, Briefs};
-use crate::command::{Failure, Run, Session as Program, below};
+use crate::command::{Failure, Run, Session as Program, below, parse_some_time};
 use crate::exit;
 use crate::output;
 use crate::records;
@@ -86,7 +86,7 @@ pub struct Watch {
     #[arg(long, requires = "node")]
     node_anywhere: bool,
     /// Watch for TIME, print one report and exit: 30s
-    #[arg(long = "for", value_name = "TIME", value_parser = units::parse_duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_some_time)]
     length: Option<Duration>,
     /// Print one JSON line per second, about the last 5 s. With --for, the final line is about
     /// the whole run
@@ -455,24 +455,35 @@ fn finish(
         return Ok(exit::INTERRUPTED);
     }
     let all = session.all();
-    if wanted.incidents {
-        // The lines of incidents are already printed.
-    } else if let Some(briefs) = &wanted.briefs {
-        briefs.give(program, std::iter::once(&record::of(&all)))?;
-    } else if wanted.json {
-        print_line(program, &Live { intervals: Vec::new(), ..all.clone() });
-    } else {
-        program.out.print(&report::live(&all, records::meta_of, output::look_with(why)));
-    }
-    // With a ring, only the intervals around findings are written.
-    if let (Some(path), None) = (&wanted.record, wanted.ring) {
-        record::write(&all, path)?;
-    }
+    deliver(&all, wanted, why, program)?;
     // Stopping a service is no failure.
     match wanted.incidents {
         true => Ok(0),
         false => Ok(briefs::code(wanted.briefs.as_ref(), code(&::watch::summary(&all)))),
     }
+}
+
+/// Prints the results and writes the record. A failure of one does not keep the other back.
+fn deliver(all: &Live, wanted: &Wanted, why: bool, program: &Program) -> Result<(), Failure> {
+    let mut given = Ok(());
+    if wanted.incidents {
+        // The lines of incidents are already printed.
+    } else if let Some(briefs) = &wanted.briefs {
+        given = briefs.give(program, std::iter::once(&record::of(all)));
+    } else if wanted.json {
+        print_line(program, &Live { intervals: Vec::new(), ..all.clone() });
+    } else {
+        program.out.print(&report::live(all, records::meta_of, output::look_with(why)));
+    }
+    // With a ring, only the intervals around findings are written.
+    let kept = match (&wanted.record, wanted.ring) {
+        (Some(path), None) => record::write(all, path),
+        _ => Ok(()),
+    };
+    if let (Err(given), Err(_)) = (&given, &kept) {
+        output::complain(&given.line);
+    }
+    kept.and(given)
 }
 
 /// The exit code for a summary.
@@ -577,5 +588,21 @@ mod tests {
         assert_eq!([code(&Summary::Finding), code(&beside)], [1, 1]);
         assert_eq!([code(&Summary::Loses(loss)), code(&Summary::AllWell(None))], [0, 0]);
         assert_eq!(code(&Summary::NothingMeasured), exit::NEED);
+    }
+
+    #[test]
+    fn a_record_is_written_also_where_the_brief_record_cannot_be() {
+        let place = tempfile::tempdir().unwrap();
+        let (into, kept) = (place.path().join("answers"), place.path().join("w.json"));
+        let into_word = into.to_str().unwrap();
+        let to_word = kept.to_str().unwrap();
+        let words = ["--for", "1s", "--brief", "--into", into_word, "--record", to_word];
+        let session = crate::command::Session::new(|| clap::Command::new("tailback"));
+        let wanted = Wanted::of(&parsed(&words), &session).unwrap();
+        // As on a full disk, no file can be made there any more.
+        std::fs::remove_dir(&into).unwrap();
+        let failure = deliver(&Live::default(), &wanted, false, &session).unwrap_err();
+        assert!(failure.line.starts_with("--into: "), "{}", failure.line);
+        assert_eq!((failure.code, kept.is_file()), (exit::NEED, true));
     }
 }

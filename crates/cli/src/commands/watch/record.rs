@@ -1,7 +1,7 @@
 //! The observations of a watch as a record, which other commands can read.
 
 use crate::exit::Failure;
-use crate::{machine, output, paths};
+use crate::{machine, output, paths, records};
 use model::record::Plan;
 use model::scenario::Judging;
 use model::{Ended, Facts, Judged, Live};
@@ -70,7 +70,7 @@ pub fn write(live: &Live, path: &Path) -> Result<(), Failure> {
 pub fn of(live: &Live) -> Judged {
     let argv = std::env::args().collect();
     let facts = Facts::new(WATCH, plan(), machine::here(None), argv, live.from.clone());
-    scenarios::judged(Facts {
+    records::with_judgement(Facts {
         elapsed_s: live.over_ns as f64 / 1e9,
         ended: Ended::Complete,
         live: Some(live.clone()),
