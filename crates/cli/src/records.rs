@@ -93,7 +93,7 @@ fn of_watch(live: &Live) -> State {
     match watch::summary(live) {
         Summary::Finding | Summary::FindingBeside(_) => State::Affected,
         Summary::AllWell(_) => State::NotAffected,
-        // A loss near the limit is told also where not every loss was seen.
+        // A watch that could not measure everything can still see a loss near the limit.
         Summary::Near(_) if watch::sees_all(live) => State::NotAffected,
         Summary::NothingMeasured => State::Skipped,
         Summary::NoFigures

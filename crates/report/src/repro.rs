@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(command(&record), "tailback check --only some-stall --seed 7");
     }
 
-    /// A record may come from anyone, and whoever repeats it copies the line.
+    /// A stranger may have made the record, and users copy this command line into a shell.
     #[test]
     fn what_does_more_than_measure_is_left_out() {
         let watch = ["tailback", "watch", "--for", "30s", "--node", "a@b", "--node-anywhere"];

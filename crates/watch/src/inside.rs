@@ -448,10 +448,10 @@ mod tests {
         sums.add(&look, 1_000_000_000);
         sums.add(&answering(&[3, 3], (50, 200)), 1_000_000_000);
         let said = sums.inside("web@host").figures.unwrap();
-        let told = &said.mailboxes[0];
-        assert_eq!((told.function.as_str(), told.length), ("m:req/1", 4_000));
-        assert_eq!((told.running, told.waits_there), (0.75, true));
-        assert_eq!(told.callers, ["m:loop/1"]);
+        let mailbox = &said.mailboxes[0];
+        assert_eq!((mailbox.function.as_str(), mailbox.length), ("m:req/1", 4_000));
+        assert_eq!((mailbox.running, mailbox.waits_there), (0.75, true));
+        assert_eq!(mailbox.callers, ["m:loop/1"]);
         assert_eq!((said.answers, said.run_queue, said.even), (2, 3.5, 0.5));
         assert_eq!(said.used, [0.5]);
     }
@@ -463,8 +463,8 @@ mod tests {
         let suspended = dist::Mailbox { is_suspended: true, ..mailbox(9_000, false, "send") };
         look.mailboxes = vec![vec![suspended], vec![mailbox(9_000, false, "send")]];
         sums.add(&look, SECOND);
-        let told = &listed(&sums)[0];
-        assert_eq!((told.running, told.in_function, told.waits_there), (0.5, 1.0, false));
+        let mailbox = &listed(&sums)[0];
+        assert_eq!((mailbox.running, mailbox.in_function, mailbox.waits_there), (0.5, 1.0, false));
     }
 
     const SECOND: u64 = 1_000_000_000;

@@ -211,14 +211,21 @@ mod tests {
     use super::*;
     use crate::inside::InsideTick;
     use crate::testing::{MS, group, node, process, second, thread};
+    use crate::tick::{GroupTick, Tick};
 
-    #[test]
-    fn the_least_quota_that_throttles_binds_and_online_are_those_that_ran() {
+    /// A second of a node in the group /a/b, which has this quota in each 100 ms, below the group
+    /// /a, which throttles it.
+    fn below_a_group_that_throttles(own_ms: u64, above: GroupTick) -> Tick {
         let mut tick = second();
         process(&mut tick, 7, "beam.smp", Some("/a/b"));
         tick.lineages.insert("/a/b".into(), vec!["/a/b".into(), "/a".into()]);
-        tick.groups.push(group("/a/b", 200, 500, (0, 0)));
-        tick.groups.push(group("/a", 50, 500, (5, 100)));
+        tick.groups.extend([group("/a/b", own_ms, 500, (0, 0)), above]);
+        tick
+    }
+
+    #[test]
+    fn the_least_quota_that_throttles_binds_and_online_are_those_that_ran() {
+        let mut tick = below_a_group_that_throttles(200, group("/a", 50, 500, (5, 100)));
         let mut one = node(7, 4);
         one.facts.online = None;
         for (number, scheduler) in &mut one.schedulers {
@@ -264,12 +271,9 @@ mod tests {
     #[test]
     fn a_smaller_quota_than_the_one_that_throttles_counts_for_a_maximum_too() {
         let online = |own_ms: u64, above_ms: u64| {
-            let mut tick = second();
+            let above = group("/a", above_ms, 400, (5, 300));
+            let mut tick = below_a_group_that_throttles(own_ms, above);
             tick.machine.cpus = 8;
-            process(&mut tick, 7, "beam.smp", Some("/a/b"));
-            tick.lineages.insert("/a/b".into(), vec!["/a/b".into(), "/a".into()]);
-            tick.groups.push(group("/a/b", own_ms, 100, (0, 0)));
-            tick.groups.push(group("/a", above_ms, 400, (5, 300)));
             // The quota of the group above throttles it.
             let mut held = thread(7, 10, 300);
             held.throttled_ns[1] = 300 * MS;

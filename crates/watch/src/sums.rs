@@ -728,9 +728,9 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_for_most_of_the_time_is_told_whatever_came_last() {
+    fn the_reason_for_most_of_the_time_is_kept_whatever_came_last() {
         let (shared, other) = (Why::Shared(None), Why::Shared(Some((0, 5))));
-        let told = |all: &[(u64, &Why)]| {
+        let reason = |all: &[(u64, &Why)]| {
             let mut sums = Sums::default();
             for (ns, why) in all {
                 // What a policy explains has another reason.
@@ -739,14 +739,14 @@ mod tests {
             }
             sums.neighbours[&Key::default()].why.clone()
         };
-        assert_eq!(told(&[(50, &shared), (9, &other)]), shared);
-        assert_eq!(told(&[(9, &other), (50, &shared)]), shared);
+        assert_eq!(reason(&[(50, &shared), (9, &other)]), shared);
+        assert_eq!(reason(&[(9, &other), (50, &shared)]), shared);
         // Many small parts are more than a large one.
-        assert_eq!(told(&[(50, &shared), (30, &other), (30, &other)]), other);
+        assert_eq!(reason(&[(50, &shared), (30, &other), (30, &other)]), other);
         // A process of the culprit has ended.
-        assert_eq!(told(&[(9, &other), (50, &Why::Unknown)]), other);
-        assert_eq!(told(&[(50, &Why::Unknown), (9, &other)]), other);
-        assert_eq!(told(&[(50, &Why::Unknown), (0, &other)]), Why::Unknown);
+        assert_eq!(reason(&[(9, &other), (50, &Why::Unknown)]), other);
+        assert_eq!(reason(&[(50, &Why::Unknown), (9, &other)]), other);
+        assert_eq!(reason(&[(50, &Why::Unknown), (0, &other)]), Why::Unknown);
     }
 
     #[test]

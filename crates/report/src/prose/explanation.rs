@@ -56,7 +56,7 @@ pub fn wait(wait: &Wait) -> String {
         resource(&wait.resource),
         mode.unwrap_or_default()
     );
-    // A wait without a mode was seen as a sleep, and its holders are told by kernel stacks.
+    // A wait without a mode was seen as a sleep, and its holders are found by kernel stacks.
     let sure = if wait.mode.is_some() { "" } else { "probably " };
     let holder = match wait.holders.first() {
         Some(holder) => held(holder, sure),
@@ -510,7 +510,7 @@ mod tests {
             ..one.holders[0].clone()
         });
         assert!(wait(&one).ends_with("by 10 spinners. 1 other held it too."), "{}", wait(&one));
-        // The holders of a wait that was seen as a sleep are told by kernel stacks.
+        // The holders of a wait that was seen as a sleep are found by kernel stacks.
         let by_stacks = wait(&Wait { mode: None, ..one.clone() });
         assert!(by_stacks.contains("scanner 7 (nice 15) probably held it for"), "{by_stacks}");
         assert!(by_stacks.ends_with(" 1 other probably held it too."), "{by_stacks}");

@@ -389,28 +389,31 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_keeps_a_real_time_thread_waiting_is_told_with_that_policy() {
+    fn a_lock_that_keeps_a_real_time_thread_waiting_is_reported_with_that_policy() {
         let nice = ChainKey { slept: SleptIn::Futex, inverted: true, ..ChainKey::default() };
         let policy = ChainKey { by_policy: true, ..nice };
-        let told = |tick: &Tick| {
+        let policy_fixes_and_run = |tick: &Tick| {
             let all = AsleepBehind::find(&Window::of([tick]));
             let [one] = &all[..] else { panic!("{all:?}") };
             let cause = AsleepBehind::cause(one, &one.facts.read().unwrap());
-            let is_told = cause.contains("the sleeper has a real-time or deadline policy");
-            (is_told, one.fixes.read::<Vec<Fix>>().unwrap(), one.run.is_some())
+            let names_policy = cause.contains("the sleeper has a real-time or deadline policy");
+            (names_policy, one.fixes.read::<Vec<Fix>>().unwrap(), one.run.is_some())
         };
-        assert_eq!(told(&tick(nice)), (false, vec![Fix::SameNice, Fix::Inherit], true));
-        assert_eq!(told(&tick(policy)), (true, vec![Fix::Inherit], false));
+        assert_eq!(
+            policy_fixes_and_run(&tick(nice)),
+            (false, vec![Fix::SameNice, Fix::Inherit], true)
+        );
+        assert_eq!(policy_fixes_and_run(&tick(policy)), (true, vec![Fix::Inherit], false));
         // Weights do not matter beside such a policy.
         let mut light = tick(policy);
         light.lineages.insert("/small".into(), vec!["/small".into(), "/".into()]);
         light.weights.insert("/small".into(), 102);
-        assert!(told(&light).0);
+        assert!(policy_fixes_and_run(&light).0);
         // A larger part is inverted by nice values.
         let mut both = tick(policy);
         let longer = ChainKey { by_policy: false, ..both.chains[0].key };
         both.chains.push(ChainCounts { key: longer, ns: 500 * MS, ..both.chains[0].clone() });
-        assert!(!told(&both).0);
+        assert!(!policy_fixes_and_run(&both).0);
         // What it gets by messages is work.
         let message = ChainKey { slept: SleptIn::Input, ..policy };
         let mut own = tick(message);

@@ -36,11 +36,11 @@ const SHARE: f64 = 0.15;
 const UNEVEN: f64 = 0.2;
 
 /// If one program of a job accounts for at least this share of what the victim lost to the job,
-/// the others are not told.
+/// the finding does not mention the others.
 const NEARLY_ALL: f64 = 0.9;
 
-/// And a program that ran for less than this instead of the victim, in milliseconds a second, is
-/// not counted among them.
+/// A program that had the victim's CPU for less than this is not counted among the others, in
+/// milliseconds a second.
 const LEAST_MS_PER_S: f64 = 1.0;
 
 /// Another program has the victim's CPU.
@@ -465,7 +465,7 @@ mod tests {
         let said = Neighbour::cause(found, &facts);
         assert!(said.starts_with("step02 (pid 2) and 8 other programs of its job ran"), "{said}");
         assert!(said.contains("That job got 900 ms/s of CPU time, the victim 100 ms/s."), "{said}");
-        // With all of them it has its half.
+        // It got half of what it and that job got.
         let even = Window::of([&behind_nine(850, |_| Job::Session(9))]);
         assert!(Neighbour::find(&even).is_empty());
     }
@@ -474,7 +474,7 @@ mod tests {
     fn many_jobs_that_share_a_machine_are_no_finding() {
         let found = |job: fn(u32) -> Job| Neighbour::find(&Window::of([&behind_nine(90, job)]));
         assert!(found(Job::Session).is_empty());
-        // What stands for several jobs is none.
+        // A slice, or the number for all unknown sessions, is not one job.
         assert!(found(|_| Job::Group("/system.slice".to_owned())).is_empty());
         assert!(found(|_| Job::Outside(0)).is_empty());
         assert_eq!(found(|_| Job::Group("/system.slice/a.service".to_owned())).len(), 1);
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_with_one_program_that_counts_is_told_as_that_program() {
+    fn a_job_with_one_large_program_is_reported_as_that_program() {
         let mut tick = tick(300);
         process(&mut tick, 3, "sh", None);
         tick.processes.get_mut(&3).unwrap().job = Job::Session(2);

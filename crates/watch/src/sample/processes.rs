@@ -541,7 +541,7 @@ mod tests {
         tree.put("proc/7/status", SHELL.replace("NSsid:\t9", "NSsid:\t5"));
         assert_eq!(job(&[1]), Some(Job::Session(9)));
         assert_eq!(job(&[2, 1]), Some(Job::Session(5)));
-        // What is known of the one does not apply to the other.
+        // What is known of the earlier process does not apply to the later one.
         std::fs::remove_file(tree.path("proc/7/status")).unwrap();
         assert_eq!((job(&[2]), job(&[3])), (Some(Job::Session(5)), None));
     }

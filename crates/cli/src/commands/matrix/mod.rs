@@ -88,10 +88,10 @@ impl Matrix {
             false => repeated,
         };
         // Results from before an interruption are shown.
-        let told = show::all(session, meta, &rows, &ladder, self, &files)?;
-        let told = ktap::after_tests(told, repeated)?;
+        let code = show::all(session, meta, &rows, &ladder, self, &files)?;
+        let code = ktap::after_tests(code, repeated)?;
         let own = || row::code(&rows, self.expect.then(|| ladder::held(&ladder)));
-        Ok(told.unwrap_or_else(own))
+        Ok(code.unwrap_or_else(own))
     }
 }
 
