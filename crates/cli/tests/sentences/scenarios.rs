@@ -335,6 +335,8 @@ fn memory_high() -> Vec<(&'static str, Value)> {
         ("swap", json!({})),
         ("no-swap", json!({})),
         ("no-swap-limit", json!({})),
+        ("kill-panics", json!({})),
+        ("without-panic", json!({})),
         ("switch-on", json!({})),
         ("hardly-above", json!({ "need": "64MiB", "limit": "32MiB", "over": amount(0.4, "%") })),
         ("not-at-limit", json!({ "need": "64MiB", "limit": "32MiB" })),

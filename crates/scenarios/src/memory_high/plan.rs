@@ -49,6 +49,11 @@ pub(super) fn arms(
     host: &Host,
 ) -> Result<Arms<MemoryHighParams>, ScenarioError> {
     params.check()?;
+    let panics = a_kill_panics(host);
+    if panics && params.by == By::Max {
+        let need = lacking(MemoryHighFact::KillPanics, MemoryHighFact::WithoutPanic);
+        return Err(ScenarioError::Missing(need));
+    }
     let home = home(host).map_err(ScenarioError::Missing)?;
     let control = params.control();
     check_room(control.limit.get(), host)?;
@@ -64,20 +69,33 @@ pub(super) fn arms(
         arm("case", Role::Case, params.clone(), None),
     ]);
     for fix in params.fixes.parts() {
-        let (id, change) = match fix {
-            MemoryFix::MemoryMax => ("memory-max", MemoryHighFact::MemoryMax),
-            MemoryFix::Swap => ("swap", MemoryHighFact::Swap),
+        let hindrance = match fix {
+            MemoryFix::MemoryMax => panics.then_some(MemoryHighFact::KillPanics),
+            MemoryFix::Swap => no_swap.clone(),
         };
-        let settings = params.with(*fix);
-        if let (MemoryFix::Swap, Some(why)) = (fix, no_swap.clone()) {
-            let why = WhyLeftOut::Scenario(why.into());
-            all.left_out.push(LeftOut { id: id.to_owned(), why });
-        } else if settings != *params {
-            // A fix that the case already has is skipped.
-            all.arms.push(arm(id, Role::Fix, settings, Some(change)));
-        }
+        add_fix(&mut all, params, *fix, hindrance);
     }
     Ok(all)
+}
+
+/// Adds the arm of a fix, or why it is left out. A fix that the case already has is skipped.
+fn add_fix(
+    all: &mut Arms<MemoryHighParams>,
+    params: &MemoryHighParams,
+    fix: MemoryFix,
+    hindrance: Option<MemoryHighFact>,
+) {
+    let (id, change) = match fix {
+        MemoryFix::MemoryMax => ("memory-max", MemoryHighFact::MemoryMax),
+        MemoryFix::Swap => ("swap", MemoryHighFact::Swap),
+    };
+    let settings = params.with(fix);
+    if let Some(why) = hindrance {
+        let why = WhyLeftOut::Scenario(why.into());
+        all.left_out.push(LeftOut { id: id.to_owned(), why });
+    } else if settings != *params {
+        all.arms.push(arm(id, Role::Fix, settings, Some(change)));
+    }
 }
 
 fn arm(
@@ -131,6 +149,13 @@ pub(super) fn limits(params: &MemoryHighParams) -> MemoryLimits {
         By::High => MemoryLimits { high: limit, max: None, swap },
         By::Max => MemoryLimits { high: None, max: limit, swap },
     }
+}
+
+/// Whether the machine panics when the kernel kills a process of a group at memory.max. For
+/// `vm.panic_on_oom` = 1 it panics only when the memory of the whole machine is used up.
+fn a_kill_panics(host: &Host) -> bool {
+    let setting = host::roots::read_text(&host.roots.proc.join("sys/vm/panic_on_oom"));
+    setting.is_ok_and(|text| text.trim() == "2")
 }
 
 /// Why a group cannot get swap here. None if it can.

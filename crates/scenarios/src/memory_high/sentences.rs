@@ -17,6 +17,8 @@ pub(super) enum MemoryHighFact {
     NoSwap,
     NoSwapLimit,
     SwitchOn,
+    KillPanics,
+    WithoutPanic,
     NotAtLimit { need: Name, limit: Name },
     HardlyAbove { need: Name, limit: Name, over: Amount },
     FillFaster,
@@ -70,6 +72,12 @@ impl Sentence for MemoryHighFact {
                  swapaccount=0: that option removes the swap limit"
                     .into()
             }
+            F::KillPanics => {
+                "a kill at memory.max would panic this machine (vm.panic_on_oom is 2)".into()
+            }
+            F::WithoutPanic => "sysctl vm.panic_on_oom=1: the machine then panics only when its \
+                                own memory is used up"
+                .into(),
             F::NotAtLimit { need, limit } => format!(
                 "The worker needs {need}, but its group was not seen at its limit of {limit}, in \
                  half of the trials or more."

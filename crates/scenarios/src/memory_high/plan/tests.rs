@@ -100,3 +100,33 @@ fn swap_is_tried_only_where_there_is_some() {
     );
     assert!(MemoryHighFact::SwitchOn.sentence().contains("swapon"));
 }
+
+#[test]
+fn nothing_is_killed_where_a_kill_panics_the_machine() {
+    let (tree, roots) = tree(1 << 20, "", &[]);
+    let machine = Machine::default();
+    let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
+    assert!(!a_kill_panics(&host), "no such file");
+    for (setting, panics) in [("0\n", false), ("1\n", false), ("2\n", true)] {
+        tree.put("proc/sys/vm/panic_on_oom", setting);
+        assert_eq!(a_kill_panics(&host), panics, "{setting}");
+    }
+    let by_max = MemoryHighParams { by: By::Max, ..MemoryHighParams::default() };
+    let need = lacking(MemoryHighFact::KillPanics, MemoryHighFact::WithoutPanic);
+    assert_eq!(planned(&by_max, &roots).unwrap_err(), ScenarioError::Missing(need));
+}
+
+#[test]
+fn a_hindered_fix_is_left_out_with_its_reason() {
+    let (case, fix) = (MemoryHighParams::default(), MemoryFix::MemoryMax);
+    let mut all = Arms::from(Vec::new());
+    add_fix(&mut all, &case, fix, Some(MemoryHighFact::KillPanics));
+    assert!(all.arms.is_empty());
+    let why = WhyLeftOut::Scenario(MemoryHighFact::KillPanics.into());
+    assert_eq!(all.left_out, [LeftOut { id: "memory-max".to_owned(), why }]);
+    let mut all = Arms::from(Vec::new());
+    add_fix(&mut all, &case, fix, None);
+    add_fix(&mut all, &case.with(fix), fix, None);
+    let ids: Vec<&str> = all.arms.iter().map(|arm| arm.id.as_str()).collect();
+    assert_eq!((ids, all.left_out.len()), (vec!["memory-max"], 0));
+}
