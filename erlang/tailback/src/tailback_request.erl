@@ -112,11 +112,12 @@ echo(Socket) ->
 %% @doc Makes one request and waits for its answer.
 -spec make(request()) -> ok | error.
 make({port, Port}) ->
-    true = port_command(Port, payload()),
-    receive
-        {Port, {data, _}} -> ok;
-        {Port, {exit_status, _}} -> error
-    after ?LIMIT_MS -> error
+    Payload = payload(),
+    try port_command(Port, Payload) of
+        true -> await_answer(Port, Payload)
+    catch
+        %% The port closed itself when its program ended.
+        error:badarg -> error
     end;
 make({file, File}) ->
     Wrote = file:pwrite(File, 0, payload()),
@@ -125,8 +126,9 @@ make({file, File}) ->
         _ -> error
     end;
 make({tcp, Socket, _}) ->
-    case gen_tcp:send(Socket, payload()) of
-        ok -> received(gen_tcp:recv(Socket, 0, ?LIMIT_MS));
+    Payload = payload(),
+    case gen_tcp:send(Socket, Payload) of
+        ok -> await_answer(Socket, Payload, erlang:monotonic_time(millisecond) + ?LIMIT_MS);
         {error, _} -> error
     end;
 make(timer) ->
@@ -134,15 +136,33 @@ make(timer) ->
     after 1 -> ok
     end.
 
--spec received({ok, term()} | {error, term()}) -> ok | error.
-received({ok, _}) -> ok;
-received({error, _}) -> error.
+%% The late answer of an earlier request that failed has another payload. It stays in the mailbox.
+-spec await_answer(port(), binary()) -> ok | error.
+await_answer(Port, Payload) ->
+    receive
+        {Port, {data, Payload}} -> ok;
+        {Port, {exit_status, _}} -> error
+    after ?LIMIT_MS -> error
+    end.
+
+%% The late answer of an earlier request that failed has another payload. It is dropped.
+-spec await_answer(gen_tcp:socket(), binary(), Until :: integer()) -> ok | error.
+await_answer(Socket, Payload, Until) ->
+    case gen_tcp:recv(Socket, 0, max(0, Until - erlang:monotonic_time(millisecond))) of
+        {ok, Payload} -> ok;
+        {ok, _} -> await_answer(Socket, Payload, Until);
+        {error, _} -> error
+    end.
 
 %% @doc Releases what {@link open/2} acquired.
 -spec close(request()) -> ok.
 close({port, Port}) ->
-    true = port_close(Port),
-    ok;
+    try port_close(Port) of
+        true -> ok
+    catch
+        %% The port closed itself when its program ended.
+        error:badarg -> ok
+    end;
 close({file, File}) ->
     _ = file:close(File),
     ok;
@@ -151,6 +171,7 @@ close({tcp, Socket, _}) ->
 close(timer) ->
     ok.
 
+%% The payload of each request differs, so that its answer can be told from those of others.
 -spec payload() -> binary().
 payload() ->
-    <<0:(?BYTES * 8)>>.
+    <<(erlang:unique_integer()):64, 0:(?BYTES * 8 - 64)>>.

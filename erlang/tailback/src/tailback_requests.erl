@@ -138,13 +138,14 @@ rested(Pids, Options) ->
     measure(Pids, Options).
 
 -spec measure([{pid(), reference()}], options()) -> result().
-measure(Pids, #{duration_ms := Duration} = Options) ->
+measure(Pids, #{workers := Count, rate := Rate, duration_ms := Duration} = Options) ->
     Background = tailback_background:start(maps:get(background, Options, 0)),
     Before = wait_schedulers:use_now(),
     Since = erlang:monotonic_time(),
     Start = erlang:monotonic_time(millisecond) + 2,
     _ = [Pid ! {go, Start, Start + Duration} || {Pid, _} <- Pids],
-    Parts = [part(Pid, Monitor, Duration) || {Pid, Monitor} <- Pids],
+    Share = max(1, Rate * Duration div (1000 * Count)),
+    Parts = [part(Pid, Monitor, Duration, Share) || {Pid, Monitor} <- Pids],
     Wall = max(1, erlang:monotonic_time(millisecond) - Start),
     Use = wait_schedulers:use(Before, Since, wait_schedulers:use_now()),
     Pieces = tailback_background:stop(Background),
@@ -160,18 +161,20 @@ measure(Pids, #{duration_ms := Duration} = Options) ->
         scheduler_use => Use
     }.
 
-%% The figures of a worker. A worker that does not report is killed, and its figures are lost.
--spec part(pid(), reference(), pos_integer()) -> {iolist(), iolist(), non_neg_integer()}.
-part(Pid, Monitor, Duration) ->
+%% The figures of a worker. A worker that does not report is killed, and its figures are lost. Then
+%% as many requests count as failed as are due for each worker on average: its `Share'.
+-spec part(pid(), reference(), pos_integer(), Share :: pos_integer()) ->
+    {iolist(), iolist(), non_neg_integer()}.
+part(Pid, Monitor, Duration, Share) ->
     receive
         {done, Pid, Done, Left, Failed} ->
             true = erlang:demonitor(Monitor, [flush]),
             {Done, Left, Failed};
         {'DOWN', Monitor, process, Pid, _} ->
-            {[], [], 1}
+            {[], [], Share}
     after Duration + ?PATIENCE_MS ->
         exit(Pid, kill),
-        {[], [], 1}
+        {[], [], Share}
     end.
 
 %%% A worker

@@ -66,6 +66,23 @@ a_folder_that_cannot_be_written_is_named() ->
     ?assertMatch({_, _}, binary:match(Line, <<"/proc/nowhere">>)),
     ?assertEqual({messages, []}, process_info(self(), messages)).
 
+a_worker_that_ends_early_counts_as_failed_requests_test_() ->
+    {timeout, 300, fun a_worker_that_ends_early_counts_as_failed_requests/0}.
+
+a_worker_that_ends_early_counts_as_failed_requests() ->
+    Before = monitored(),
+    KillOne = fun(ready) ->
+        [Worker | _] = monitored() -- Before,
+        exit(Worker, kill)
+    end,
+    {ok, #{failed := Failed}} = tailback_requests:run((options())#{tell => KillOne}),
+    %% 400 requests a second for half a second: 50 for each of the four workers.
+    ?assertEqual(50, Failed).
+
+monitored() ->
+    {monitors, Monitors} = process_info(self(), monitors),
+    [Pid || {process, Pid} <- Monitors, is_pid(Pid)].
+
 nothing_is_left_behind_test_() ->
     {timeout, 300, fun nothing_is_left_behind/0}.
 

@@ -61,7 +61,7 @@ fn blocking_nif() -> Vec<(&'static str, Value)> {
         ("fair", json!({ "arm": "nif_sleep", "asleep": control, "late": late[1] })),
         ("too-few-trials", json!({})),
         ("why-collapse", json!({ "blocks": true })),
-        ("why-unfair", json!({ "blocks": false })),
+        ("why-unfair", json!({})),
         ("why-late", json!({ "blocks": true })),
         ("none-waits", json!({ "processes": 2, "schedulers": 8 })),
         ("too-short", json!({ "wall": amount(3.0, "ms") })),
@@ -90,7 +90,14 @@ fn busy_wait() -> Vec<(&'static str, Value)> {
         ("control-throttled", json!({ "used": used, "most": 0.85 })),
         ("rate-beyond-machine", json!({ "backlog": estimate(20.0, "%") })),
         ("lower-rate", served.clone()),
-        ("room-to-spin", json!({ "used": estimate(9.0, "%"), "least": 0.35 })),
+        ("requests-failed", json!({ "failed": amount(30.0, "%") })),
+        ("fewer-failures", json!({})),
+        (
+            "load-fills-quota",
+            json!({ "quota": amount(0.25, "ratio"), "used": estimate(240.0, "%"), "most": 0.85 }),
+        ),
+        ("room-to-spin", json!({ "quota": half, "used": estimate(9.0, "%"), "least": 0.35 })),
+        ("study-of-each-quota", json!({})),
         ("higher-rate", served),
         ("higher-rate", json!({})),
         ("no-quota", json!({})),
@@ -421,9 +428,11 @@ fn preempted_holder() -> Vec<(&'static str, Value)> {
         ("no-extension", json!({})),
         ("extension-off", json!({})),
         ("no-huge-pages", json!({})),
+        ("huge-pages-too-large", json!({ "mib": 512, "most": 32 })),
         ("take-extension", json!({})),
         ("switch-extension-on", json!({})),
         ("allow-huge-pages", json!({})),
+        ("take-small-pages", json!({})),
         ("too-much-memory", json!({ "threads": 200, "fault": "minor", "mib": 400 })),
         ("holder-ran", json!({ "arm": "case", "preempted": estimate(3.0, "ms/s") })),
         ("more-threads", json!({})),
@@ -431,28 +440,44 @@ fn preempted_holder() -> Vec<(&'static str, Value)> {
 }
 
 fn quota_blind() -> Vec<(&'static str, Value)> {
-    let both = |cpus: u32, p99: f64, throttled: f64| {
-        json!({ "runtime": "Go", "p99": estimate(p99, "ms"), "control": estimate(30.0, "ms"),
+    let both = |runtime: &str, cpus: u32, p99: f64, throttled: f64| {
+        json!({ "runtime": runtime, "p99": estimate(p99, "ms"), "control": estimate(30.0, "ms"),
             "cpus": cpus, "control_cpus": 1, "throttled": estimate(throttled, "%"),
             "control_throttled": estimate(20.0, "%") })
+    };
+    let told = |mut values: Value| {
+        values["told"] = json!(4);
+        values
     };
     let seen = |place: &str, cpus: u32| {
         json!({ "runtime": "Go", "release": "go1.24.9", "cpus": cpus, "quota": "50ms/100ms",
             "place": place })
     };
+    let pool = |quota: &str| {
+        json!({ "runtime": "Node.js", "release": "v20.20.2", "cpus": 4, "quota": quota,
+            "place": "leaf" })
+    };
     let command = json!({ "command": "apt-get install nodejs" });
     vec![
         ("costs", json!({ "runtime": "Go" })),
-        ("costs", both(8, 70.0, 60.0)),
-        ("costs-nothing", both(2, 31.0, 22.0)),
+        ("costs", both("Go", 8, 70.0, 60.0)),
+        ("costs", both("Node.js", 4, 70.0, 60.0)),
+        ("costs", told(both("Go", 4, 70.0, 60.0))),
+        ("costs-nothing", both("Go", 2, 31.0, 22.0)),
+        ("costs-nothing", both("Node.js", 4, 31.0, 22.0)),
+        ("costs-nothing", told(both("Go", 4, 31.0, 22.0))),
         ("unsettled", json!({})),
         ("told", json!({ "setting": "GOMAXPROCS=1" })),
         ("release", json!({ "runtime": "Go", "release": "go1.24.9" })),
         ("blind", seen("parent", 8)),
+        ("blind", pool("50ms/100ms")),
         ("sees", seen("leaf", 1)),
+        ("sees", pool("400ms/100ms")),
         ("sees", seen("namespace", 1)),
         ("few-requests", json!({ "arm": "default", "requests": 40 })),
         ("more-requests", json!({ "least": 100 })),
+        ("no-job", json!({ "arm": "default" })),
+        ("more-jobs", json!({})),
         ("never-throttled", json!({})),
         ("more-load", json!({})),
         ("no-runtime", json!({})),

@@ -2,7 +2,7 @@
 
 use super::params::{BlockingNifParams, Mode};
 use super::sentences::BlockingNifFact;
-use crate::params::{self, Params, changed, literal};
+use crate::params::{self, ErlFlags, Params, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta, SeriesMeta};
 use model::{Judging, Meta, Needs, Settings, Unit};
 use std::borrow::Cow;
@@ -65,6 +65,25 @@ fn on_dirty_schedulers(settings: &Settings) -> Option<Settings> {
     Some(BlockingNifParams { mode, ..params }.settings())
 }
 
+/// The id of the fix that wakes up schedulers. It helps only where schedulers sleep.
+pub(super) const FORCED_WAKE_UP: &str = "forced-wake-up";
+
+/// The same work on a node that also looks for sleeping schedulers. The node keeps its own flags.
+fn with_forced_wake_up(settings: &Settings) -> Option<Settings> {
+    changed(settings, |params: &mut BlockingNifParams| {
+        if !wakes_every_10_ms(&params.flags) {
+            // Of a flag that stands twice, the emulator uses the last one.
+            params.flags = params.flags.and(&literal("+sfwi 10"));
+        }
+    })
+}
+
+/// Whether the last `+sfwi` of these flags is the one of the fix.
+fn wakes_every_10_ms(flags: &ErlFlags) -> bool {
+    let last = flags.as_str().rsplit_once("+sfwi");
+    last.is_some_and(|(_, rest)| rest.split_whitespace().next() == Some("10"))
+}
+
 /// The description of `blocking-nif`.
 pub const META: Meta = Meta {
     id: "blocking-nif",
@@ -101,14 +120,10 @@ pub const META: Meta = Meta {
             },
         },
         FixMeta {
-            id: "forced-wake-up",
+            id: FORCED_WAKE_UP,
             what: "Where the code cannot be changed, let the VM look for sleeping schedulers every \
                    10 ms and wake them up.",
-            change: |settings| {
-                changed(settings, |params: &mut BlockingNifParams| {
-                    params.flags = literal("+sfwi 10")
-                })
-            },
+            change: with_forced_wake_up,
         },
     ],
     sentence: model::fact::sentence::<BlockingNifFact>,

@@ -64,7 +64,7 @@ pub enum Mode {
     NifSleep,
     /// A native function that burns CPU
     NifBusy,
-    /// MD5 of a binary, which is native code too
+    /// MD5 of a binary; crypto yields after each 20,000 bytes
     Md5,
     /// The square of a large integer
     Bignum,
@@ -80,7 +80,7 @@ pub enum Mode {
     NifYield,
     /// Like nif_busy, in slices that yield
     NifBusyYield,
-    /// Like md5, in slices that yield
+    /// Like md5; yields before each 64 KiB too
     Md5Yield,
     /// Like bignum, in slices that yield
     BignumYield,
@@ -89,7 +89,7 @@ pub enum Mode {
 choice!(Mode);
 
 impl Mode {
-    /// The same work in a form that does not block. A form that does not block stays the same.
+    /// The same work in slices that yield. Work in such slices stays the same.
     pub(super) fn gentle(self) -> Mode {
         match self {
             Mode::NifSleep | Mode::NifCharge | Mode::NifDirty => Mode::NifYield,
@@ -118,17 +118,37 @@ impl Mode {
         }
     }
 
-    /// Whether the work blocks a scheduler, so that there is something to fix.
+    /// Whether the work blocks a scheduler, so that there is something to fix. MD5 does not:
+    /// `crypto:hash_update` calls native code for 20,000 bytes at a time, and each of these calls
+    /// charges a timeslice.
     pub(super) fn blocks(self) -> bool {
         matches!(
             self,
-            Mode::NifSleep
-                | Mode::NifBusy
-                | Mode::NifCharge
-                | Mode::NifBusyCharge
-                | Mode::Md5
-                | Mode::Bignum
+            Mode::NifSleep | Mode::NifBusy | Mode::NifCharge | Mode::NifBusyCharge | Mode::Bignum
         )
+    }
+
+    /// The same work in a form that blocks its scheduler. MD5 has no such form, so a native
+    /// function that sleeps takes its place. Work that blocks stays the same.
+    pub(super) fn blocking(self) -> Mode {
+        match self {
+            Mode::NifDirty | Mode::NifYield | Mode::Md5 | Mode::Md5Yield => Mode::NifSleep,
+            Mode::NifBusyDirty | Mode::NifBusyYield => Mode::NifBusy,
+            Mode::BignumYield => Mode::Bignum,
+            Mode::NifSleep
+            | Mode::NifBusy
+            | Mode::NifCharge
+            | Mode::NifBusyCharge
+            | Mode::Bignum => self,
+        }
+    }
+
+    /// Whether the calls charge no reductions and run on an ordinary scheduler, so that a process
+    /// keeps its scheduler from one call to the next. The calls of all other modes charge
+    /// reductions or run on a dirty scheduler. The VM charges a multiplication of large integers by
+    /// their sizes.
+    pub(super) fn charges_nothing(self) -> bool {
+        matches!(self, Mode::NifSleep | Mode::NifBusy)
     }
 
     /// Whether the work is MD5, which is counted in bytes.

@@ -83,6 +83,7 @@ fn fixes(
             NifFix::Charge => (params.mode.charged(), BlockingNifFact::Charges),
             NifFix::Flags(flags) => {
                 let id = erlang::slug(flags.as_str());
+                // Of a flag that stands twice, the emulator uses the last one.
                 let all = params.flags.and(flags);
                 match vm.otp.accepts(&emulator_flags(params, &all)?) {
                     Ok(()) => {
@@ -205,6 +206,8 @@ mod tests {
             assert!(!mode.gentle().blocks(), "{mode}");
             assert!(mode.dirty().is_none_or(|dirty| !dirty.blocks()), "{mode}");
             assert!(mode.charged().is_none_or(Mode::blocks), "{mode}");
+            assert!(mode.blocking().blocks(), "{mode}");
+            assert!(!mode.blocks() || mode.blocking() == *mode, "{mode}");
         }
     }
 

@@ -42,14 +42,14 @@ pub(super) fn review(results: &Results) -> Review {
     }
 }
 
-/// How this stall comes about.
+/// How this stall comes about. None if the known explanation does not hold for the case.
 fn mechanism(name: &str, plan: &Plan) -> Option<Reason> {
     let case = plan.case()?;
     let mode = BlockingNifParams::of(&case.settings)?.mode;
     let blocks = mode.blocks();
     let why = match name {
         measure::ASLEEP => BlockingNifFact::WhyCollapse { blocks },
-        measure::UNFAIRNESS => BlockingNifFact::WhyUnfair { blocks },
+        measure::UNFAIRNESS if mode.charges_nothing() => BlockingNifFact::WhyUnfair,
         measure::LATE => BlockingNifFact::WhyLate { blocks },
         _ => return None,
     };
@@ -108,12 +108,11 @@ fn more_of(why: &BlockingNifFact) -> Option<BlockingNifFact> {
 }
 
 /// The work of all calls of a process, in milliseconds. None if it does not tell how long a process
-/// keeps others waiting, because the calls do not block, or because their work is in bytes. No work
-/// at all keeps nobody waiting in any mode.
+/// keeps others waiting, because the calls do not block. No work at all keeps nobody waiting in any
+/// mode.
 fn work_ms(case: &BlockingNifParams) -> Option<f64> {
     let all = f64::from(case.work.get()?) * f64::from(case.calls.get()?);
-    let is_time = case.mode.blocks() && !case.mode.is_md5();
-    (is_time || all == 0.0).then_some(all / 1e3)
+    (case.mode.blocks() || all == 0.0).then_some(all / 1e3)
 }
 
 /// Why nothing could stall in an arm with this number of schedulers. None if something could.
@@ -141,6 +140,7 @@ mod tests {
     use super::*;
     use crate::testing::{reviewed_by, told, value_of};
     use analysis::Outcome;
+    use clap::ValueEnum as _;
     use model::testing::{self, estimate};
     use model::{Arm, Test, Vm};
 
@@ -271,5 +271,27 @@ mod tests {
         let outcome = reviewed(9, 900.0, State::Affected);
         let ids: Vec<&str> = outcome.reasons.iter().map(said).collect();
         assert_eq!(ids, ["why-collapse", "why-late", "why-unfair"]);
+    }
+
+    #[test]
+    fn only_calls_that_charge_nothing_explain_unfair_run_times() {
+        for mode in Mode::value_variants() {
+            let case = BlockingNifParams { mode: *mode, ..params_of(9) };
+            let outcome = outcome_of(&case, 900.0, &[], State::Affected);
+            let explained = outcome.reasons.iter().any(|reason| said(reason) == "why-unfair");
+            assert_eq!(explained, matches!(mode, Mode::NifSleep | Mode::NifBusy), "{mode}");
+        }
+    }
+
+    #[test]
+    fn md5_is_not_said_to_block_or_to_charge_nothing() {
+        let case = BlockingNifParams { mode: Mode::Md5, ..params_of(9) };
+        let outcome = outcome_of(&case, 900.0, &[], State::Affected);
+        let ids: Vec<&str> = outcome.reasons.iter().map(said).collect();
+        assert_eq!(ids, ["why-collapse", "why-late"]);
+        for reason in &outcome.reasons {
+            let Reason::Scenario(fact) = reason else { panic!("{reason:?}") };
+            assert!(!told(&META, fact).contains("does not yield"), "{fact:?}");
+        }
     }
 }

@@ -34,9 +34,7 @@ pub(super) enum BlockingNifFact {
     WhyCollapse {
         blocks: bool,
     },
-    WhyUnfair {
-        blocks: bool,
-    },
+    WhyUnfair,
     WhyLate {
         blocks: bool,
     },
@@ -104,11 +102,11 @@ impl Sentence for BlockingNifFact {
                  queue waits although other schedulers sleep.",
                 holder(*blocks)
             ),
-            F::WhyUnfair { blocks } => format!(
-                "Unfair: {} charges few reductions or none, so the first processes of a queue run \
-                 to their end while the last wait for all of them.",
-                holder(*blocks)
-            ),
+            F::WhyUnfair => {
+                "Unfair: the calls charge no reductions, so the first processes of a queue run to \
+                 their end while the last wait for all of them."
+                    .into()
+            }
             F::WhyLate { blocks } => format!(
                 "Late: schedulers serve timers and ports between two processes. While {} holds a \
                  scheduler, timers and ports wait, whatever their priority.",
@@ -128,7 +126,7 @@ impl Sentence for BlockingNifFact {
                 "Use a larger --work or more --calls, so that the calls of each process have \
                  {least} of work or more."
             ),
-            F::BlockingForm => "Try the same work in a form that blocks.".into(),
+            F::BlockingForm => "Run it with work that blocks a scheduler.".into(),
             F::Dirty => "the native function on a dirty scheduler".into(),
             F::Charges => "the native function charges its reductions".into(),
         }

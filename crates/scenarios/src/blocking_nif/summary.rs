@@ -1,13 +1,13 @@
 //! The summary that `blocking-nif` gives for an outcome.
 
-use super::meta::{META, measure};
+use super::meta::{FORCED_WAKE_UP, META, measure};
 use super::params::BlockingNifParams;
 use super::sentences::{BlockingNifFact, Fair};
-use crate::params::Params;
+use crate::params::{Auto, Params};
 use crate::suggest;
 use crate::summary::{Summary, control_of};
 use analysis::Outcome;
-use model::{ArmResult, Fact, Plan, Role, State, Suggestion};
+use model::{ArmResult, Fact, Plan, Role, State, Suggestion, What};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let headline = match outcome.state {
@@ -16,7 +16,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
         _ => BlockingNifFact::TooFewTrials.into(),
     };
     let kind = (outcome.state == State::Affected).then(|| kind(&outcome.measure).to_owned());
-    Summary { headline, suggestions: suggestions(outcome.state, plan), kind }
+    Summary { headline, suggestions: suggestions(outcome, plan), kind }
 }
 
 /// The name of the stall for a figure.
@@ -63,22 +63,48 @@ fn fair(arms: &[ArmResult]) -> Fact {
     BlockingNifFact::Fair(case).into()
 }
 
-fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
+fn suggestions(outcome: &Outcome, plan: &Plan) -> Vec<Suggestion> {
     let Some(case) = plan.case() else {
         return Vec::new();
     };
     let Some(params) = BlockingNifParams::of(&case.settings) else { return Vec::new() };
-    match state {
-        State::Affected => suggest::fixes(&META, &asked(&params).settings()),
+    match outcome.state {
+        State::Affected => {
+            let mut fixes = suggest::fixes(&META, &asked(&params).settings());
+            fixes.retain(|fix| can_help(&fix.what, outcome));
+            fixes
+        }
         State::NotAffected if !params.mode.blocks() => {
-            let defaults = META.defaults(false);
-            vec![suggest::other_run(&META, BlockingNifFact::BlockingForm, &defaults)]
+            let blocking = blocking_form(&params).settings();
+            vec![suggest::other_run(&META, BlockingNifFact::BlockingForm, &blocking)]
         }
         _ => Vec::new(),
     }
 }
 
-/// The settings of the case, as far as a run that measures a fix keeps them.
+/// Whether a fix can help against what was found. A forced wake-up does nothing where schedulers
+/// did not sleep while work was queued.
+fn can_help(fix: &What, outcome: &Outcome) -> bool {
+    let mut shown = std::iter::once(&outcome.measure).chain(&outcome.also);
+    shown.any(|name| name == measure::ASLEEP) || *fix != What::Fix(FORCED_WAKE_UP.to_owned())
+}
+
+/// The same run with work that blocks a scheduler.
+fn blocking_form(case: &BlockingNifParams) -> BlockingNifParams {
+    let blocking = BlockingNifParams { mode: case.mode.blocking(), ..asked(case) };
+    match case.mode.is_md5() {
+        // The numbers of MD5 are for work in bytes.
+        true => BlockingNifParams {
+            processes: Auto::Auto,
+            work: Auto::Auto,
+            calls: Auto::Auto,
+            ..blocking
+        },
+        false => blocking,
+    }
+}
+
+/// The settings of the case, as far as another run keeps them.
 pub(super) fn asked(case: &BlockingNifParams) -> BlockingNifParams {
     let usual = BlockingNifParams::default();
     BlockingNifParams {
@@ -94,7 +120,7 @@ mod tests {
     use super::*;
     use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
-    use model::{Test, Unit};
+    use model::{Settings, Test, Unit};
 
     fn headline(state: State, name: &str, also: &[&str]) -> (Fact, Option<String>) {
         let plan = plan(&[("control", Role::Control), ("nif_sleep", Role::Case)]);
@@ -133,12 +159,20 @@ mod tests {
         }
     }
 
+    /// The suggestions for a case with these settings that is affected by these figures.
+    fn advice(changed: &[(&str, &str)], name: &str, also: &[&str]) -> Vec<Suggestion> {
+        let mut case = arm("case", Role::Case);
+        case.settings = settings(&META, changed);
+        let plan = Plan { arms: vec![case], ..plan(&[]) };
+        let mut outcome = Outcome::new(State::Affected, name, Test::default());
+        outcome.also = also.iter().map(|name| (*name).to_owned()).collect();
+        suggestions(&outcome, &plan)
+    }
+
     #[test]
     fn a_fix_keeps_the_work_and_leaves_the_otp() {
-        let mut case = arm("nif_sleep", Role::Case);
-        case.settings = settings(&META, &[("work", "7"), ("otp", "/opt/otp/bin/erl")]);
-        let plan = Plan { arms: vec![case], ..plan(&[]) };
-        let fixes = suggestions(State::Affected, &plan);
+        let changed = [("work", "7"), ("otp", "/opt/otp/bin/erl")];
+        let fixes = advice(&changed, measure::ASLEEP, &[]);
         let run = fixes[0].run.as_ref().unwrap();
         assert_eq!((fixes.len(), run.parameters.0.len()), (3, 2));
         assert_eq!(value_of(&run.parameters, "mode").as_deref(), Some("nif_dirty"));
@@ -148,11 +182,9 @@ mod tests {
     #[test]
     fn a_fix_of_the_code_is_another_form_of_the_same_work() {
         let modes = |mode: &str| -> Vec<String> {
-            let mut case = arm(mode, Role::Case);
-            case.settings = settings(&META, &[("mode", mode)]);
-            let plan = Plan { arms: vec![case], ..plan(&[]) };
             let of = |fix: Suggestion| value_of(&fix.run?.parameters, "mode");
-            suggestions(State::Affected, &plan).into_iter().filter_map(of).collect()
+            let fixes = advice(&[("mode", mode)], measure::ASLEEP, &[]);
+            fixes.into_iter().filter_map(of).collect()
         };
         // The mode of the last one stays as it is: it changes the flags.
         assert_eq!(modes("nif_busy"), ["nif_busy_dirty", "nif_busy_yield", "nif_busy"]);
@@ -160,5 +192,80 @@ mod tests {
         assert_eq!(modes("md5"), ["md5_yield", "md5"]);
         assert_eq!(modes("bignum"), ["bignum_yield", "bignum"]);
         assert_eq!(modes("nif_dirty"), ["nif_yield", "nif_dirty"]);
+    }
+
+    #[test]
+    fn a_forced_wake_up_adds_to_the_flags_of_the_case() {
+        let flags = |flags: &str| -> Option<String> {
+            let fixes = advice(&[("flags", flags)], measure::ASLEEP, &[]);
+            let what = What::Fix(FORCED_WAKE_UP.to_owned());
+            let fix = fixes.into_iter().find(|fix| fix.what == what)?;
+            value_of(&fix.run?.parameters, "flags")
+        };
+        for (own, with_fix) in [
+            ("", Some("+sfwi 10")),
+            ("+sbwt none", Some("+sbwt none +sfwi 10")),
+            ("+sfwi 100", Some("+sfwi 100 +sfwi 10")),
+            ("+sfwi 10 +sfwi 0", Some("+sfwi 10 +sfwi 0 +sfwi 10")),
+            ("+sfwi 10 +sbwt none", None),
+            ("+sub true +sfwi10", None),
+        ] {
+            assert_eq!(flags(own).as_deref(), with_fix, "{own}");
+        }
+    }
+
+    #[test]
+    fn a_forced_wake_up_is_advised_only_where_schedulers_slept() {
+        let is_advised = |name: &str, also: &[&str]| {
+            let what = What::Fix(FORCED_WAKE_UP.to_owned());
+            advice(&[], name, also).iter().any(|fix| fix.what == what)
+        };
+        assert!(is_advised(measure::ASLEEP, &[measure::LATE]));
+        assert!(is_advised(measure::LATE, &[measure::ASLEEP]));
+        assert!(!is_advised(measure::LATE, &[measure::UNFAIRNESS]));
+        assert_eq!(advice(&[], measure::LATE, &[]).len(), 2);
+    }
+
+    /// The parameters of the only run that is suggested for a case with these settings that is not
+    /// affected.
+    fn next_run(changed: &[(&str, &str)]) -> Option<Settings> {
+        let outcome = Outcome::new(State::NotAffected, measure::ASLEEP, Test::default());
+        let mut case = arm("case", Role::Case);
+        case.settings = settings(&META, changed);
+        let plan = Plan { arms: vec![case], ..plan(&[]) };
+        let [next] = <[Suggestion; 1]>::try_from(suggestions(&outcome, &plan)).ok()?;
+        Some(next.run?.parameters)
+    }
+
+    #[test]
+    fn after_work_that_does_not_block_a_run_with_work_that_blocks_is_advised() {
+        for (mode, blocking) in [
+            // The mode is left out of the parameters if it is the default.
+            ("md5", Some(None)),
+            ("nif_yield", Some(None)),
+            ("nif_busy_dirty", Some(Some("nif_busy"))),
+            ("bignum_yield", Some(Some("bignum"))),
+            ("nif_sleep", None),
+            ("bignum", None),
+        ] {
+            let next = next_run(&[("mode", mode)]).map(|run| value_of(&run, "mode"));
+            assert_eq!(next, blocking.map(|mode| mode.map(str::to_owned)), "{mode}");
+        }
+    }
+
+    #[test]
+    fn the_run_with_work_that_blocks_has_the_node_of_the_case() {
+        let run_of = |mode: &str| {
+            let numbers = [("processes", "50"), ("work", "30000"), ("calls", "2")];
+            let node = [("schedulers", "3"), ("flags", "+sbwt none"), ("otp", "/opt/bin/erl")];
+            next_run(&[&numbers[..], &node[..], &[("mode", mode)]].concat()).unwrap()
+        };
+        let parameters = |run: &Settings| {
+            ["processes", "work", "calls", "schedulers", "flags", "otp"]
+                .map(|name| value_of(run, name).unwrap_or_default())
+        };
+        let same = ["50", "30000", "2", "3", "+sbwt none", ""];
+        assert_eq!(parameters(&run_of("nif_yield")), same);
+        assert_eq!(parameters(&run_of("md5")), ["", "", "", "3", "+sbwt none", ""]);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::params::BusyWaitParams;
 use super::sentences::BusyWaitFact;
-use crate::params::{self, Auto, changed};
+use crate::params::{self, Auto, ErlFlags, Params, changed};
 use model::scenario::{FixMeta, MeasureMeta};
-use model::{Judging, Meta, Needs, Unit};
+use model::{Judging, Meta, Needs, Settings, Unit};
 use std::borrow::Cow;
 
 /// Names of the figures.
@@ -43,6 +43,23 @@ const fn figure(
     MeasureMeta { name, heading, unit, help, column }
 }
 
+/// The same node with no more schedulers than its quota has CPUs. None if it has no quota, or if
+/// its emulator flags set the schedulers, because they override the parameter.
+fn as_many_schedulers_as_cpus(settings: &Settings) -> Option<Settings> {
+    let params = BusyWaitParams::of(settings)?;
+    let most = (params.quota.get()?.get() as u32).max(1);
+    let schedulers = params.schedulers.get().map_or(most, |now| now.min(most));
+    let fewer = BusyWaitParams { schedulers: Auto::Is(schedulers), ..params };
+    (!sets_schedulers(&fewer.flags)).then(|| fewer.settings())
+}
+
+/// Whether `+S` is among these flags. `+SP` and `+SDcpu` are other flags.
+fn sets_schedulers(flags: &ErlFlags) -> bool {
+    let words = flags.as_str().split_whitespace();
+    let mut values = words.filter_map(|word| word.strip_prefix("+S"));
+    values.any(|value| !value.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
 /// The description of `busy-wait`.
 pub const META: Meta = Meta {
     id: "busy-wait",
@@ -68,9 +85,7 @@ pub const META: Meta = Meta {
         FixMeta {
             id: "schedulers",
             what: "Start no more schedulers than the quota has CPUs: +S 1:1 for half a CPU.",
-            change: |settings| {
-                changed(settings, |params: &mut BusyWaitParams| params.schedulers = Auto::Is(1))
-            },
+            change: as_many_schedulers_as_cpus,
         },
     ],
     sentence: model::fact::sentence::<BusyWaitFact>,

@@ -6,6 +6,7 @@ mod meter;
 mod observe;
 mod params;
 mod plan;
+mod quota_use;
 mod review;
 mod sentences;
 mod summary;

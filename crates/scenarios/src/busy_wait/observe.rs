@@ -114,23 +114,26 @@ fn put(seen: &mut Observation, name: &str, value: f64, unit: Unit) {
     }
 }
 
-/// Percentiles over all requests that were due, including those that were not completed. What a
-/// failed request would have taken is not known, so it counts as one that still waits.
+/// Percentiles over all requests that were due, including those that were not completed. A failed
+/// request never got its answer, so it counts as slower than all that were measured.
 fn latencies(seen: &mut Observation, served: &Served) {
     let Ok(mut all) = Histogram::<u64>::new_with_bounds(1000, LONGEST_NS, 3) else { return };
     let ns = |us: &u32| (u64::from(*us) * 1000).clamp(1000, LONGEST_NS);
     for latency in served.done_us.iter().chain(&served.waiting_us) {
         all.saturating_record(ns(latency));
     }
-    if all.is_empty() {
+    let due = all.len() as f64 + served.failed as f64;
+    if due == 0.0 {
         return;
     }
     // The requests that still wait may wait for ever, so they count as the longest. A percentile
     // that falls among them is a lower bound.
-    let due = all.len() as f64 + served.failed as f64;
     let waiting = (served.waiting_us.len() as f64 + served.failed as f64) / due;
+    // The histogram lacks the failed requests. They stand above all that it has, so a quantile of
+    // all requests is a larger quantile of the histogram. If all failed, it is empty and gives 0.
+    let due_by_measured = due / all.len().max(1) as f64;
     let mut percentile = |name: &str, quantile: f64| {
-        let value = all.value_at_quantile(quantile);
+        let value = all.value_at_quantile((quantile * due_by_measured).min(1.0));
         let ms = time::ms_of_ns(value);
         let measure = match waiting > 1.0 - quantile {
             true => Measure::at_least(ms, Unit::Milliseconds),
@@ -142,6 +145,9 @@ fn latencies(seen: &mut Observation, served: &Served) {
     percentile(measure::P99, 0.99);
     percentile(measure::P999, 0.999);
     percentile(measure::WORST, 1.0);
+    if all.is_empty() {
+        return;
+    }
     put(seen, measure::DEVIATION, all.stdev() / 1e6, Unit::Milliseconds);
     seen.latencies.insert(REQUEST.to_owned(), Latency::from_histogram(&all));
 }
@@ -221,6 +227,27 @@ mod tests {
         let one = Served { failed: 1, ..served() };
         let seen = observe(&one, &outside(), None);
         assert!(!seen.measures["p99"].at_least && seen.measures["worst"].at_least);
+    }
+
+    #[test]
+    fn failed_requests_count_as_the_slowest() {
+        // With none failed, 8 of 1000 requests are slow, and the 99th percentile is 0.3 ms.
+        let slow = |failed| {
+            let done_us = [vec![300_u32; 992], vec![50_000; 8]].concat();
+            observe(&Served { done_us, failed, ..served() }, &outside(), None).measures["p99"]
+        };
+        assert!(!slow(0).at_least && slow(0).value < 1.0, "{:?}", slow(0));
+        assert!(!slow(5).at_least && slow(5).value > 49.0, "{:?}", slow(5));
+        assert!(slow(20).at_least && slow(20).value > 49.0, "{:?}", slow(20));
+    }
+
+    #[test]
+    fn a_trial_in_which_every_request_failed_has_bounds() {
+        let failing = Served { done_us: Vec::new(), failed: 5, ..served() };
+        let seen = observe(&failing, &outside(), None);
+        assert_eq!(seen.measures["p99"], Measure::at_least(0.0, Unit::Milliseconds));
+        assert!(!seen.measures.contains_key("deviation") && seen.latencies.is_empty());
+        assert_eq!(seen.measures["backlog"].value, 100.0);
     }
 
     #[test]

@@ -4,18 +4,19 @@
 use super::meta::{META, measure};
 use super::observe::REQUEST;
 use super::params::BusyWaitParams;
-use super::plan::bandwidth;
+use super::quota_use::{QuotaUse, kernel_quota, quota_use};
 use super::sentences::{BusyWaitFact, Served};
-use super::summary::quota_of;
+use super::summary::{asked, quota_of};
 use crate::params::Params;
 use crate::{Objection, Results, Review, suggest};
 use model::median::{ascending, median};
-use model::{Amount, ArmResult, Caveat, Plan, Reason, Role, State, Trial, Unit};
+use model::{Amount, ArmResult, Caveat, Observation, Plan, Reason, Role, State, Trial, Unit};
 
-/// If more requests than this are left undone, the rate is too high for the machine. In percent.
+/// If more requests than this are left undone, the control cannot serve them: the rate is too high
+/// for the machine, or requests fail. In percent.
 const MOST_BACKLOG: f64 = 5.0;
 
-/// Range of the control's quota use, in percent, in which a study can tell busy waiting from a
+/// Range of the control's use of a quota, in percent, in which a study can tell busy waiting from a
 /// quota that is too small. Above it, the load itself is throttled. Below it, spinning fits into
 /// the unused quota.
 const QUOTA_USED: (f64, f64) = (35.0, 85.0);
@@ -35,7 +36,7 @@ pub(super) fn review(results: &Results) -> Review {
     if outcome.state == State::Untrustworthy {
         return Review::default();
     }
-    if let Some(review) = too_much(arms) {
+    if let Some(review) = too_much(trials, arms) {
         return review;
     }
     // If every arm has flags of its own, the case does not have the VM's defaults.
@@ -48,37 +49,53 @@ pub(super) fn review(results: &Results) -> Review {
     }
     facts.extend(detected(plan, trials));
     let also = facts.into_iter().map(|fact| Reason::Scenario(fact.into())).collect();
-    Review { also, ..of_clear_arms(results) }
+    Review { also, ..of_cases(results) }
 }
 
-/// Objections to the arms that are not affected, although they could not have shown a stall.
-fn of_clear_arms(results: &Results) -> Review {
-    let clear = |arm: &&ArmResult| arm.role == Role::Case && arm.state == Some(State::NotAffected);
+/// Objections to the cases that could not have shown what the test says of them.
+fn of_cases(results: &Results) -> Review {
     let mut review = Review::default();
-    for case in results.arms.iter().filter(clear) {
-        let why = match shows_nothing(results, case) {
-            Some((why, settles)) => {
-                review.settles.get_or_insert_with(|| Caveat::Scenario(settles.into()));
-                why
-            }
-            None if without_quota(results.plan) => {
-                // The suggested run has the default quota.
-                let usual = META.defaults(false);
-                let run = suggest::other_run(&META, BusyWaitFact::WithQuota, &usual);
-                review.suggestions = vec![run];
-                BusyWaitFact::NoQuota
-            }
-            None => continue,
-        };
-        review.objections.push(Objection::to_arm(&case.id, Reason::Scenario(why.into())));
+    for case in results.arms.iter().filter(|arm| arm.role == Role::Case) {
+        let Some((why, settles)) = doubt(results, case) else { continue };
+        if let Some(settles) = settles {
+            review.settles.get_or_insert_with(|| Caveat::Scenario(settles.into()));
+        }
+        let objection = Objection::to_arm(&case.id, Reason::Scenario(why.into()));
+        insert(&mut review.objections, objection);
+    }
+    if without_quota(results.plan) {
+        let with_quota = with_quota(results.plan).settings();
+        review.suggestions = vec![suggest::other_run(&META, BusyWaitFact::WithQuota, &with_quota)];
     }
     review
 }
 
-/// Why an arm could not have shown a stall under its quota, and what to change.
+/// Adds an objection after the last one with the same reason. A reason that is there several times
+/// in a row is shown once.
+fn insert(objections: &mut Vec<Objection>, objection: Objection) {
+    let last = objections.iter().rposition(|other| other.reason == objection.reason);
+    objections.insert(last.map_or(objections.len(), |last| last + 1), objection);
+}
+
+/// Why a case could not have shown what the test says of it, and what to change.
+fn doubt(results: &Results, case: &ArmResult) -> Option<(BusyWaitFact, Option<BusyWaitFact>)> {
+    let Results { plan, arms, .. } = *results;
+    let (why, settles) = match case.state? {
+        State::Affected => load_fills_quota(plan, arms, case)?,
+        // The scenario is about nodes with a quota. Nothing shows that they are unaffected.
+        State::NotAffected if kernel_quota(plan, &case.id).is_none() => {
+            return Some((BusyWaitFact::NoQuota, None));
+        }
+        State::NotAffected => shows_nothing(results, case)?,
+        _ => return None,
+    };
+    Some((why, Some(settles)))
+}
+
+/// Why a case could not have shown a stall under its quota, and what to change.
 fn shows_nothing(results: &Results, case: &ArmResult) -> Option<(BusyWaitFact, BusyWaitFact)> {
     let Results { plan, trials, arms, .. } = *results;
-    too_little(arms)
+    too_little(plan, arms, case)
         .or_else(|| few_periods(arms, case))
         .or_else(|| quota_of_all_cpus(plan, trials, case))
         .or_else(|| few_requests(trials, case))
@@ -97,9 +114,9 @@ fn undecided(why: BusyWaitFact, then: BusyWaitFact) -> Review {
     }
 }
 
-/// If the control has no unused quota, or cannot serve the rate, then it shows no busy waiting. It
-/// only shows that the quota or the machine is too small.
-fn too_much(arms: &[ArmResult]) -> Option<Review> {
+/// If the control has no unused quota, or cannot serve its requests, then it shows no busy waiting.
+/// It only shows that the quota or the machine is too small, or that requests fail.
+fn too_much(trials: &[Trial], arms: &[ArmResult]) -> Option<Review> {
     let of_control = |name: &str| control(arms)?.measures.get(name);
     let (_, most) = QUOTA_USED;
     let used = of_control(measure::QUOTA_USED).filter(|used| used.median > most);
@@ -108,19 +125,71 @@ fn too_much(arms: &[ArmResult]) -> Option<Review> {
         (Some(used), _) => {
             BusyWaitFact::ControlThrottled { used: used.clone(), most: most / 100.0 }
         }
-        (None, Some(backlog)) => BusyWaitFact::RateBeyondMachine { backlog: backlog.clone() },
+        (None, Some(backlog)) => match failed(trials, arms) {
+            Some(failed) => {
+                let why = BusyWaitFact::RequestsFailed { failed };
+                return Some(undecided(why, BusyWaitFact::FewerFailures));
+            }
+            None => BusyWaitFact::RateBeyondMachine { backlog: backlog.clone() },
+        },
         (None, None) => return None,
     };
     Some(undecided(why, BusyWaitFact::LowerRate(served(arms))))
 }
 
-/// With most of the quota unused, spinning fits into it, so a negative result means little. A
-/// stall that was found anyway is still a stall.
-fn too_little(arms: &[ArmResult]) -> Option<(BusyWaitFact, BusyWaitFact)> {
+/// The failed requests in the median trial of the control, in percent of those that were due. None
+/// if they are not more than [`MOST_BACKLOG`].
+fn failed(trials: &[Trial], arms: &[ArmResult]) -> Option<Amount> {
+    let control = control(arms)?;
+    let of_control = trials.iter().filter(|trial| trial.arm == control.id);
+    let failed = of_control.filter_map(|trial| failed_percent(&trial.observation));
+    let failed = median(&ascending(failed))?;
+    (failed > MOST_BACKLOG).then(|| Amount::exact(failed, Unit::Percent))
+}
+
+/// The failed requests of a trial, in percent of those that were due.
+fn failed_percent(seen: &Observation) -> Option<f64> {
+    let failed = seen.measures.get(measure::FAILED)?.value;
+    // All other requests that were due have a latency.
+    let others = seen.latencies.get(REQUEST).map_or(0, |latency| latency.count);
+    let due = failed + others as f64;
+    (due > 0.0).then(|| 100.0 * failed / due)
+}
+
+/// If the load of the control fills most of the quota of a case, such as one that is smaller than
+/// that of the control, the load alone may be throttled there. Then a stall of the case is not
+/// shown to come from busy waiting.
+fn load_fills_quota(
+    plan: &Plan,
+    arms: &[ArmResult],
+    case: &ArmResult,
+) -> Option<(BusyWaitFact, BusyWaitFact)> {
+    let (_, most) = QUOTA_USED;
+    let QuotaUse { used, quota, .. } = quota_use(plan, arms, case)?;
+    (used.median > most).then(|| {
+        let why = BusyWaitFact::LoadFillsQuota { quota: cpus(quota), used, most: most / 100.0 };
+        (why, BusyWaitFact::LowerRate(served(arms)))
+    })
+}
+
+/// With most of the case's quota unused, spinning fits into it, so a negative result means little.
+/// A stall that was found anyway is still a stall.
+fn too_little(
+    plan: &Plan,
+    arms: &[ArmResult],
+    case: &ArmResult,
+) -> Option<(BusyWaitFact, BusyWaitFact)> {
     let (least, _) = QUOTA_USED;
-    let used = control(arms)?.measures.get(measure::QUOTA_USED)?;
-    let why = BusyWaitFact::RoomToSpin { used: used.clone(), least: least / 100.0 };
-    (used.median < least).then(|| (why, BusyWaitFact::HigherRate(served(arms))))
+    let QuotaUse { used, quota, of_control } = quota_use(plan, arms, case)?;
+    (used.median < least).then(|| {
+        let why = BusyWaitFact::RoomToSpin { quota: cpus(quota), used, least: least / 100.0 };
+        // A rate that fits a larger quota would be too high for the quota of the control.
+        let settles = match quota > of_control {
+            true => BusyWaitFact::StudyOfEachQuota,
+            false => BusyWaitFact::HigherRate(served(arms)),
+        };
+        (why, settles)
+    })
 }
 
 /// A trial that is short beside the period of its quota ends before the quota is used up.
@@ -141,9 +210,7 @@ fn quota_of_all_cpus(
     trials: &[Trial],
     case: &ArmResult,
 ) -> Option<(BusyWaitFact, BusyWaitFact)> {
-    let planned = plan.arms.iter().find(|arm| arm.id == case.id)?;
-    // The kernel's quota, which may be larger than the one in the parameters.
-    let quota = bandwidth(&BusyWaitParams::of(&planned.settings)?)?.cpus();
+    let quota = kernel_quota(plan, &case.id)?;
     let mut of_case = trials.iter().filter(|trial| trial.arm == case.id);
     let most = of_case.find_map(|trial| trial.observation.vm.as_ref()?.processors_available)?;
     (quota >= f64::from(most)).then(|| {
@@ -171,10 +238,17 @@ fn served(arms: &[ArmResult]) -> Option<Served> {
     Some(Served { served })
 }
 
-/// The scenario is about nodes with a quota. If no arm has one, nothing shows that they are
-/// unaffected.
+/// Whether no arm has a quota.
 fn without_quota(plan: &Plan) -> bool {
     plan.arms.iter().all(|arm| quota_of(arm).is_none())
+}
+
+/// The same study under the default quota. It measures its own rate, because a rate without a quota
+/// may be too high under this one.
+fn with_quota(plan: &Plan) -> BusyWaitParams {
+    let usual = BusyWaitParams::default();
+    let asked = asked(plan).unwrap_or_default();
+    BusyWaitParams { quota: usual.quota, rate: usual.rate, ..asked }
 }
 
 /// The loss of background work to busy waiting, if the intervals of the two arms do not overlap.
@@ -217,12 +291,13 @@ fn spun(arms: &[ArmResult]) -> Vec<BusyWaitFact> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::params::Load;
     use super::*;
-    use crate::params::literal;
-    use crate::testing::{reviewed_by, told};
+    use crate::params::{Auto, literal};
+    use crate::testing::{reviewed_by, settings, told};
     use analysis::Outcome;
     use model::testing::{self, estimate};
-    use model::{Arm, Judged, Latency, Measure, Observation, Sentence, Test, Vm, What};
+    use model::{Arm, Judged, Latency, Measure, Sentence, Test, Vm, What};
 
     /// The figures in every trial of the two arms: 99th percentile of the case, the control's quota
     /// use and backlog in percent, and the control's periods. Then the requests of the case, and
@@ -247,12 +322,14 @@ mod tests {
         cpus: 2,
     };
 
+    fn arm(id: &str, quota: &'static str, role: Role) -> Arm {
+        let params = BusyWaitParams { quota: literal(quota), ..BusyWaitParams::default() };
+        Arm { settings: params.settings(), ..testing::arm(id, role) }
+    }
+
     fn plan(quota: &'static str) -> Plan {
-        let arm = |id: &str, role| {
-            let params = BusyWaitParams { quota: literal(quota), ..BusyWaitParams::default() };
-            Arm { settings: params.settings(), ..testing::arm(id, role) }
-        };
-        let arms = vec![arm("flags-quota", Role::Control), arm("defaults-quota", Role::Case)];
+        let control = arm("flags-quota", quota, Role::Control);
+        let arms = vec![control, arm("defaults-quota", quota, Role::Case)];
         Plan { arms, judging: META.judging, ..testing::plan(&[]) }
     }
 
@@ -296,11 +373,44 @@ mod tests {
     }
 
     fn reviewed(shown: &Shown) -> Outcome {
-        let (plan, trials) = (plan(shown.quota), trials(shown));
-        let mut arms = analysis::estimate_arms(&plan, &trials);
-        let mut outcome = analysis::decide(&plan, &trials, &arms, analysis::Ground::default());
-        reviewed_by(review, &plan, &trials, &mut arms, &mut outcome);
+        decided(&plan(shown.quota), &trials(shown))
+    }
+
+    /// The outcome of the test of these trials, after the review.
+    fn decided(plan: &Plan, trials: &[Trial]) -> Outcome {
+        let mut arms = analysis::estimate_arms(plan, trials);
+        let mut outcome = analysis::decide(plan, trials, &arms, analysis::Ground::default());
+        reviewed_by(review, plan, trials, &mut arms, &mut outcome);
         outcome
+    }
+
+    /// The outcome of a study in this state with a case for each of these quotas, and the states of
+    /// the cases. The control uses 60% of its own quota.
+    fn beside(
+        control: &'static str,
+        cases: &[&'static str],
+        state: State,
+    ) -> (Outcome, Vec<State>) {
+        let of_cases = cases.iter().map(|&quota| arm(quota, quota, Role::Case));
+        let arms = std::iter::once(arm("control", control, Role::Control)).chain(of_cases);
+        let plan = Plan { arms: arms.collect(), ..testing::plan(&[]) };
+        let mut control = testing::result("control", Role::Control, None);
+        let used = estimate(60.0, Unit::Percent);
+        control.measures.insert(measure::QUOTA_USED.to_owned(), used);
+        let of_cases = cases.iter().map(|&id| testing::result(id, Role::Case, Some(state)));
+        let mut arms: Vec<ArmResult> = std::iter::once(control).chain(of_cases).collect();
+        let mut outcome = Outcome::new(state, measure::P99, Test::default());
+        reviewed_by(review, &plan, &[], &mut arms, &mut outcome);
+        (outcome, arms.iter().filter_map(|arm| arm.state).collect())
+    }
+
+    /// The sentences of all reasons, which must be facts of this scenario.
+    fn reasons(outcome: &Outcome) -> Vec<String> {
+        let sentence = |reason: &Reason| {
+            let Reason::Scenario(fact) = reason else { panic!("{reason:?}") };
+            told(&META, fact)
+        };
+        outcome.reasons.iter().map(sentence).collect()
     }
 
     /// The id of the first reason, which must be a fact of this scenario.
@@ -375,6 +485,66 @@ mod tests {
     }
 
     #[test]
+    fn a_control_whose_requests_fail_is_not_said_to_have_too_high_a_rate() {
+        let shown = Shown { backlog: 30.0, p99: 60.0, ..FIT };
+        for (failed, why, settles) in [
+            (30.0, "rate-beyond-machine", "lower-rate"),
+            (300.0, "requests-failed", "fewer-failures"),
+        ] {
+            let mut trials = trials(&shown);
+            for trial in trials.iter_mut().filter(|trial| trial.arm == "flags-quota") {
+                let failed = Measure::exact(failed, Unit::Count);
+                trial.observation.measures.insert(measure::FAILED.to_owned(), failed);
+                trial.observation.latencies.insert(REQUEST.to_owned(), latency(700));
+            }
+            let outcome = decided(&plan(shown.quota), &trials);
+            assert_eq!(outcome.state, State::Inconclusive, "{outcome:?}");
+            assert_eq!((reason(&outcome), caveat(&outcome)), (why, settles));
+        }
+    }
+
+    #[test]
+    fn a_case_is_cleared_only_if_the_control_used_enough_of_its_own_quota() {
+        use State::{Inconclusive, NotAffected};
+        let (outcome, states) = beside("0.25", &["0.25", "1"], NotAffected);
+        assert_eq!((outcome.state, states), (Inconclusive, vec![NotAffected, Inconclusive]));
+        assert_eq!((reason(&outcome), caveat(&outcome)), ("room-to-spin", "study-of-each-quota"));
+        let says = reasons(&outcome);
+        let used = "only 15% [15, 15] of the CPU time that a quota of 1 CPUs allows";
+        assert!(says[0].contains(used), "{says:?}");
+        let (outcome, states) = beside("0.5", &["0.5", "0.7"], NotAffected);
+        assert_eq!((outcome.state, states), (NotAffected, vec![NotAffected; 2]));
+    }
+
+    #[test]
+    fn a_case_is_affected_only_if_the_load_alone_fits_its_own_quota() {
+        use State::{Affected, Inconclusive};
+        let (outcome, states) = beside("1", &["0.25", "1"], Affected);
+        assert_eq!((outcome.state, states), (Affected, vec![Inconclusive, Affected]));
+        let (outcome, _) = beside("1", &["0.25"], Affected);
+        assert_eq!(outcome.state, Inconclusive);
+        assert_eq!((reason(&outcome), caveat(&outcome)), ("load-fills-quota", "lower-rate"));
+    }
+
+    #[test]
+    fn a_case_without_a_quota_shows_nothing_beside_cases_with_a_quota() {
+        use State::{Affected, Inconclusive, NotAffected};
+        let (outcome, states) = beside("0.5", &["none", "0.5"], NotAffected);
+        assert_eq!((outcome.state, states), (Inconclusive, vec![Inconclusive, NotAffected]));
+        assert_eq!(reason(&outcome), "no-quota");
+        // The study has a quota already.
+        assert!(outcome.suggestions.is_empty(), "{outcome:?}");
+        assert_eq!(beside("0.5", &["none"], Affected).0.state, Affected);
+    }
+
+    #[test]
+    fn a_reason_of_several_cases_is_shown_once() {
+        // Both of the larger quotas are one CPU.
+        let (outcome, _) = beside("0.25", &["1", "none", "1.0"], State::NotAffected);
+        assert_eq!(reasons(&outcome).len(), 2, "{outcome:?}");
+    }
+
+    #[test]
     fn a_trial_that_could_not_show_it_says_not_affected_of_nobody() {
         for (shown, why, settles) in [
             (Shown { periods: 3.0, ..FIT }, "few-periods", "more-periods"),
@@ -423,6 +593,17 @@ mod tests {
         let What::Scenario(fact) = &suggestion.what else { panic!("{suggestion:?}") };
         told(&META, fact);
         assert_eq!(reviewed(&Shown { p99: 60.0, ..free }).state, State::Affected);
+    }
+
+    #[test]
+    fn the_run_with_a_quota_has_the_node_of_the_study() {
+        let changed = [("quota", "none"), ("rate", "9000"), ("load", "tcp"), ("schedulers", "16")];
+        let settings = settings(&META, &changed);
+        let control = Arm { settings, ..testing::arm("flags", Role::Control) };
+        let plan = Plan { arms: vec![control], ..testing::plan(&[]) };
+        let same =
+            BusyWaitParams { load: Load::Tcp, schedulers: Auto::Is(16), ..Default::default() };
+        assert_eq!(with_quota(&plan), same);
     }
 
     #[test]

@@ -14,8 +14,12 @@ pub(super) enum BusyWaitFact {
     ControlThrottled { used: Estimate, most: f64 },
     RateBeyondMachine { backlog: Estimate },
     LowerRate(Option<Served>),
-    RoomToSpin { used: Estimate, least: f64 },
+    RequestsFailed { failed: Amount },
+    FewerFailures,
+    LoadFillsQuota { quota: Amount, used: Estimate, most: f64 },
+    RoomToSpin { quota: Amount, used: Estimate, least: f64 },
     HigherRate(Option<Served>),
+    StudyOfEachQuota,
     FewPeriods { arm: Name, periods: Estimate, least: u32 },
     MorePeriods,
     QuotaOfAllCpus { arm: Name, quota: Amount, cpus: u32 },
@@ -76,12 +80,27 @@ impl Sentence for BusyWaitFact {
             F::LowerRate(rate) => {
                 format!("Use a lower --rate{} or a larger --quota.", served(rate))
             }
-            F::RoomToSpin { used, least } => format!(
-                "The control used only {used} of its quota. Below {} the quota has room for both \
-                 spinning and requests, so a negative result means little.",
+            F::RequestsFailed { failed } => format!(
+                "In the median trial of the control, {failed} of the requests failed: they got an \
+                 error, or no answer in time. So the study cannot say what busy waiting adds."
+            ),
+            F::FewerFailures => "Find out why requests fail, or use another --load.".into(),
+            F::LoadFillsQuota { quota, used, most } => format!(
+                "The control used {used} of the CPU time that a quota of {quota} CPUs allows. \
+                 Above {} the load alone may be throttled under such a quota, so the study cannot \
+                 say what busy waiting adds there.",
+                percent(*most)
+            ),
+            F::RoomToSpin { quota, used, least } => format!(
+                "The control used only {used} of the CPU time that a quota of {quota} CPUs allows. \
+                 Below {} such a quota has room for both spinning and requests, so a negative \
+                 result means little.",
                 percent(*least)
             ),
             F::HigherRate(rate) => format!("Use a higher --rate{}.", served(rate)),
+            F::StudyOfEachQuota => {
+                "Measure each quota in a study of its own, so that the rate fits the quota.".into()
+            }
             F::FewPeriods { arm, periods, least } => format!(
                 "The number of periods of the quota in a trial of {arm} was {periods:#}. With \
                  fewer than {least}, even a node that spins may not use up its quota."
@@ -100,7 +119,7 @@ impl Sentence for BusyWaitFact {
             ),
             F::MoreRequests => "Use a higher --rate or a longer --duration.".into(),
             F::NoQuota => {
-                "No arm had a CPU quota. The cost of busy waiting under a quota was not measured."
+                "A case without a CPU quota does not show what busy waiting costs under a quota."
                     .into()
             }
             F::WithQuota => {

@@ -83,9 +83,19 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
         measured: Some(FixOutcome::Helped),
         ..What::Scenario(BusyWaitFact::Environment { flags: flags.into() }.into()).into()
     });
-    let defaults = META.defaults(false);
-    let fewer = META.fix("schedulers").and_then(|fix| suggest::fix(&META, fix, &defaults));
+    let asked = asked(plan).map(|params| params.settings());
+    let fix = META.fix("schedulers").zip(asked);
+    let fewer = fix.and_then(|(fix, asked)| suggest::fix(&META, fix, &asked));
     environment.into_iter().chain(fewer).collect()
+}
+
+/// The settings of the study, as far as another run keeps them. The control has them: the case has
+/// the VM's own flags instead.
+pub(super) fn asked(plan: &Plan) -> Option<BusyWaitParams> {
+    let control = plan.arms.iter().find(|arm| arm.role == Role::Control)?;
+    let usual = BusyWaitParams::default();
+    let params = BusyWaitParams::of(&control.settings)?;
+    Some(BusyWaitParams { otp: usual.otp, fixes: usual.fixes, ..params })
 }
 
 #[cfg(test)]
@@ -93,7 +103,7 @@ mod tests {
     use super::*;
     use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
-    use model::{Arm, Changed, Test};
+    use model::{Changed, Settings, Test};
 
     fn plan_of(quota: &str) -> Plan {
         let arm = |id: &str, role, spin: &str| {
@@ -145,5 +155,52 @@ mod tests {
         let parameters = &fewer.run.as_ref().unwrap().parameters;
         assert_eq!(value_of(parameters, "schedulers").as_deref(), Some("1"));
         assert_eq!(summary_of(State::NotAffected, "0.5").suggestions, []);
+    }
+
+    /// The parameters of the run with fewer schedulers, after a study with these settings.
+    fn fewer(changed: &[(&str, &str)]) -> Option<Settings> {
+        let arm = |id: &str, role, own: &[(&str, &str)]| {
+            let settings = settings(&META, &[changed, own].concat());
+            Arm { settings, ..arm(id, role) }
+        };
+        let case = arm("defaults-quota", Role::Case, &[("sbwt", "default")]);
+        let arms = vec![arm("flags-quota", Role::Control, &[]), case];
+        let found = suggestions(State::Affected, &Plan { arms, ..plan(&[]) });
+        let what = What::Fix("schedulers".to_owned());
+        Some(found.into_iter().find(|one| one.what == what)?.run?.parameters)
+    }
+
+    #[test]
+    fn the_run_of_a_fix_has_the_node_and_the_load_of_the_study() {
+        let run = fewer(&[
+            ("load", "tcp"),
+            ("rate", "700"),
+            ("quota", "3.5"),
+            ("schedulers", "16"),
+            ("flags", "+SDcpu 2:2"),
+            ("otp", "/opt/otp/bin/erl"),
+            ("fixes", "+S 1:1"),
+        ]);
+        let run = run.unwrap();
+        let of = |name: &str| value_of(&run, name);
+        let parameters = ["load", "rate", "quota", "schedulers", "flags"].map(of);
+        let wanted = ["tcp", "700", "3.5", "3", "+SDcpu 2:2"];
+        assert_eq!(parameters, wanted.map(|text| Some(text.to_owned())));
+        assert_eq!(["otp", "fixes", "sbwt"].map(of), [None, None, None]);
+    }
+
+    #[test]
+    fn fewer_schedulers_are_no_advice_where_there_are_few_or_flags_set_them() {
+        let schedulers = |changed: &[(&str, &str)]| value_of(&fewer(changed)?, "schedulers");
+        assert_eq!(schedulers(&[]).as_deref(), Some("1"));
+        for changed in [
+            [("schedulers", "2"), ("quota", "2")],
+            [("schedulers", "2"), ("quota", "4")],
+            [("schedulers", "8"), ("quota", "none")],
+            [("flags", "+S 8:8"), ("quota", "2")],
+            [("flags", "+sub true +S8"), ("quota", "2")],
+        ] {
+            assert_eq!(schedulers(&changed), None, "{changed:?}");
+        }
     }
 }

@@ -27,7 +27,7 @@ pub struct PreemptedHolderParams {
     /// When the threads cause page faults
     #[arg(long, default_value = "none")]
     pub fault: Fault,
-    /// 4 KiB pages to touch per round, if there are page faults
+    /// Memory pages to touch per round, if there are page faults. Most kernels have pages of 4 KiB
     #[arg(long, default_value = "16", value_parser = whole(1_u32..=512))]
     pub pages: u32,
     /// Whether these pages are parts of huge pages, which makes faults rare: yes or no

@@ -7,6 +7,8 @@ use super::sentences::PreemptedHolderFact;
 use super::spec::Spec;
 use crate::params::YesNo;
 use crate::{Arms, Host, ScenarioError, cpus};
+use load::histogram;
+use load::region::REGION;
 use model::{Arm, Changed, LeftOut, Problem, Role, WhyLeftOut};
 use os::time;
 use std::time::Duration;
@@ -105,20 +107,33 @@ fn tried(
     (change, changed)
 }
 
-/// The threads may touch this fraction of the machine's memory: one part of four.
+/// The threads may use this fraction of the machine's memory: one part of four.
 const PART_OF_MEMORY: u64 = 4;
 
 fn memory_suffices(params: &PreemptedHolderParams, host: &Host) -> Result<(), ScenarioError> {
-    if params.fault == Fault::None {
-        return Ok(());
-    }
-    let wanted = u64::from(params.threads) * load::region::REGION as u64;
+    let page = rustix::param::page_size() as u64;
+    let touched = match params.fault {
+        Fault::None => 0,
+        Fault::Minor | Fault::Before => touched_bytes(params.pages, page),
+    };
+    let wanted = u64::from(params.threads) * (touched + latencies_bytes());
     let there = host.machine.memory_bytes.unwrap_or(u64::MAX);
     if wanted <= there / PART_OF_MEMORY {
         return Ok(());
     }
     let (threads, fault, mib) = (params.threads, (&params.fault).into(), wanted >> 20);
     Err(ScenarioError::unusable(PreemptedHolderFact::TooMuchMemory { threads, fault, mib }))
+}
+
+/// The most memory that one thread touches before it returns all of it, in bytes. If the pages of
+/// the kernel are larger than 4 KiB, those of one round may be more than a [`REGION`].
+fn touched_bytes(pages: u32, page: u64) -> u64 {
+    (u64::from(pages) * page).max(REGION as u64)
+}
+
+/// The memory for the latencies of one thread, in bytes. All of it is used from the start.
+fn latencies_bytes() -> u64 {
+    (histogram::empty().distinct_values() * size_of::<u64>()) as u64
 }
 
 /// The parameters with the resolved numbers of threads and CPUs.
@@ -161,9 +176,11 @@ mod tests {
     use host::Roots;
     use model::Machine;
 
-    const ALL: Offers = Offers { extension: Ok(()), huge_pages: true };
-    const NOTHING: Offers =
-        Offers { extension: Err(PreemptedHolderFact::NoExtension), huge_pages: false };
+    const ALL: Offers = Offers { extension: Ok(()), huge_pages: Ok(()) };
+    const NOTHING: Offers = Offers {
+        extension: Err(PreemptedHolderFact::NoExtension),
+        huge_pages: Err(PreemptedHolderFact::NoHugePages),
+    };
 
     fn arms_on(
         cpus: u32,
@@ -234,10 +251,32 @@ mod tests {
             PreemptedHolderParams { threads: 200, fault: Fault::Minor, ..Default::default() };
         let refused = arms(&params, &host).unwrap_err();
         let fault = "minor".into();
-        let fact = PreemptedHolderFact::TooMuchMemory { threads: 200, fault, mib: 400 };
+        // 2 MiB and 272 KiB for each thread.
+        let fact = PreemptedHolderFact::TooMuchMemory { threads: 200, fault, mib: 453 };
         let problem = Problem::Scenario(fact.into());
         assert_eq!(refused.problem(), Some(problem));
         assert!(arms(&PreemptedHolderParams { threads: 100, ..params }, &host).is_ok());
+    }
+
+    #[test]
+    fn the_latencies_of_many_threads_are_memory_too() {
+        let machine =
+            Machine { allowed_cpus: vec![0, 1], memory_bytes: Some(4 << 30), ..Machine::default() };
+        let roots = Roots::at("/nowhere");
+        let host = Host { roots: &roots, machine: &machine, otps: &crate::erlang::Otps::default() };
+        let params = PreemptedHolderParams { threads: 4_096, ..Default::default() };
+        let fault = "none".into();
+        let fact = PreemptedHolderFact::TooMuchMemory { threads: 4_096, fault, mib: 1_088 };
+        assert_eq!(arms(&params, &host).unwrap_err(), ScenarioError::unusable(fact));
+        assert!(arms(&PreemptedHolderParams { threads: 1_024, ..params }, &host).is_ok());
+    }
+
+    #[test]
+    fn larger_pages_take_more_memory() {
+        assert_eq!(touched_bytes(16, 4 << 10), 2 << 20);
+        assert_eq!(touched_bytes(512, 4 << 10), 2 << 20);
+        assert_eq!(touched_bytes(16, 64 << 10), 2 << 20);
+        assert_eq!(touched_bytes(512, 64 << 10), 32 << 20);
     }
 
     #[test]

@@ -20,9 +20,11 @@ pub(super) enum PreemptedHolderFact {
     NoExtension,
     ExtensionOff,
     NoHugePages,
+    HugePagesTooLarge { mib: u64, most: u64 },
     TakeExtension,
     SwitchExtensionOn,
     AllowHugePages,
+    TakeSmallPages,
     TooMuchMemory { threads: u32, fault: Name, mib: u64 },
     HolderRan { arm: Name, preempted: Estimate },
     MoreThreads,
@@ -68,11 +70,16 @@ impl Sentence for PreemptedHolderFact {
             }
             F::SwitchExtensionOn => "start the kernel without rseq_slice_ext=0".into(),
             F::NoHugePages => "there are no transparent huge pages here".into(),
+            F::HugePagesTooLarge { mib, most } => format!(
+                "a huge page of this kernel has {mib} MiB, more than the {most} MiB of memory that \
+                 each thread gets"
+            ),
+            F::TakeSmallPages => "run it on a kernel with pages of 4 KiB".into(),
             F::AllowHugePages => {
                 "write madvise to /sys/kernel/mm/transparent_hugepage/enabled".into()
             }
             F::TooMuchMemory { threads, fault, mib } => format!(
-                "--threads {threads} with --fault {fault}: the threads would touch {mib} MiB, more \
+                "--threads {threads} with --fault {fault}: the threads would need {mib} MiB, more \
                  than a quarter of the machine's memory; lower --threads"
             ),
             F::HolderRan { arm, preempted } => format!(

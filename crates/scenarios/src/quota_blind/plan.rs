@@ -26,7 +26,7 @@ pub(super) fn missing(host: &Host) -> Option<Need> {
 }
 
 /// The arms. In the control, the runtime is given the number of CPUs that fits its quota. In the
-/// case, the runtime uses its own default.
+/// case, it is given the number of `--told`, or uses its own default.
 pub(super) fn arms(
     params: &QuotaBlindParams,
     host: &Host,

@@ -50,7 +50,7 @@ struct Made {
 pub(super) fn go(program: &Path, user: Option<User>) -> Result<PathBuf, ScenarioError> {
     let asked = run(&bench(&[], user)?, program, &["env", "GOVERSION"], ASK_LIMIT)?;
     let version = asked.trim();
-    let Some(language) = language_of(version) else {
+    let Some((number, language)) = number_and_language(version) else {
         let version: String = version.chars().take(100).collect();
         let (program, version) = (Name(shown(program)), Name(version));
         return Err(ScenarioError::unusable(QuotaBlindFact::StrangeVersion { program, version }));
@@ -58,7 +58,8 @@ pub(super) fn go(program: &Path, user: Option<User>) -> Result<PathBuf, Scenario
     // Settings that follow the version of the language must match the toolchain. One of them is
     // whether the program reads the quota.
     let module = format!("module worker\n\ngo {language}\n");
-    entry(&format!("go-{version}"), &[GO, &module], user, || {
+    // Toolchains with the same number may differ in the words after it, so these count too.
+    entry(&format!("go-{number}"), &[GO, &module, version], user, || {
         let bench = bench(&[("worker.go", GO), ("go.mod", &module)], user)?;
         run(&bench, program, &["build", "-trimpath", "-o", "worker", "."], COMPILE_LIMIT)?;
         Ok(Made { bench, name: "worker", mode: 0o755 })
@@ -66,15 +67,17 @@ pub(super) fn go(program: &Path, user: Option<User>) -> Result<PathBuf, Scenario
     .map(|folder| folder.join("worker"))
 }
 
-/// Extracts `1.24` from `go1.24.9`.
-fn language_of(version: &str) -> Option<String> {
+/// Extracts `go1.24.9` and `1.24` from `go1.24.9`. Words after the number are left out, as in
+/// `go1.21.13 (Red Hat 1.21.13-1.el9)` and `go1.24 X:rangefunc`.
+fn number_and_language(version: &str) -> Option<(&str, String)> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
-    let rest = version.strip_prefix("go").filter(|_| version.len() < 40)?;
+    let number = version.split_whitespace().next()?;
+    let rest = number.strip_prefix("go").filter(|_| number.len() < 40)?;
     let mut parts = rest.split('.');
     let (major, minor) = (parts.next()?, parts.next()?);
     let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
     let numbers = major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok();
-    (numbers && version.chars().all(plain)).then(|| format!("{major}.{minor}"))
+    (numbers && number.chars().all(plain)).then(|| (number, format!("{major}.{minor}")))
 }
 
 /// The folder of the worker's class. It is compiled by the `javac` next to the `java`, or by the
@@ -246,11 +249,18 @@ mod tests {
 
     #[test]
     fn the_language_of_a_toolchain_is_told_by_its_version() {
-        let of = |version: &str| language_of(version);
-        assert_eq!(of("go1.24.9").as_deref(), Some("1.24"));
-        assert_eq!(of("go1.26rc1").as_deref(), Some("1.26"));
-        for strange in ["", "go", "go1", "devel go1.27", "go1.2/../x", "go1.x", "1.24"] {
-            assert_eq!(of(strange), None, "{strange}");
+        for (version, number, language) in [
+            ("go1.24.9", "go1.24.9", "1.24"),
+            ("go1.26rc1", "go1.26rc1", "1.26"),
+            ("go1.21.13 (Red Hat 1.21.13-1.el9)", "go1.21.13", "1.21"),
+            ("go1.22.5 (Red Hat 1.22.5-2.module+el8.10.0+22154+0a1b2c3d)", "go1.22.5", "1.22"),
+            ("go1.24 X:rangefunc", "go1.24", "1.24"),
+            ("go1.24 ../../x", "go1.24", "1.24"),
+        ] {
+            assert_eq!(number_and_language(version), Some((number, language.to_owned())));
+        }
+        for strange in ["", "go", "go1", "devel go1.27", "go1.2/../x", "go1.x", "1.24", "go 1.24"] {
+            assert_eq!(number_and_language(strange), None, "{strange}");
         }
     }
 

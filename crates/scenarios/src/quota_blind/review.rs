@@ -67,6 +67,10 @@ fn shows_nothing(case: &ArmResult, trials: &[Trial]) -> Option<(QuotaBlindFact, 
         let more = QuotaBlindFact::MoreRequests { least: FEWEST };
         return Some((QuotaBlindFact::FewRequests { arm, requests }, more));
     }
+    if lacks_jobs(trials, &case.id) {
+        let arm = (&case.id).into();
+        return Some((QuotaBlindFact::NoJob { arm }, QuotaBlindFact::MoreJobs));
+    }
     let throttled = case.measures.get(measure::THROTTLED)?.median;
     let both = (QuotaBlindFact::NeverThrottled, QuotaBlindFact::MoreLoad);
     (throttled < THROTTLED).then_some(both)
@@ -77,6 +81,15 @@ fn requests(trials: &[Trial], arm: &str) -> Option<f64> {
     let of_arm = trials.iter().filter(|trial| trial.arm == arm);
     let latencies = of_arm.filter_map(|trial| trial.observation.latencies.get(LATENCIES));
     median(&ascending(latencies.map(|latency| latency.count as f64)))
+}
+
+/// Whether no job ended in half of the trials of an arm or more. Trials that hung do not count.
+fn lacks_jobs(trials: &[Trial], arm: &str) -> bool {
+    let of_arm = trials.iter().filter(|trial| trial.arm == arm && !trial.observation.hang);
+    let jobs: Vec<bool> =
+        of_arm.map(|trial| trial.observation.measures.contains_key(measure::JOB)).collect();
+    let without = jobs.iter().filter(|job| !**job).count();
+    without > 0 && 2 * without >= jobs.len()
 }
 
 /// The runtime and its version, from the trials of an arm.
@@ -107,7 +120,7 @@ mod tests {
     use crate::testing::{reviewed_by, settings, told};
     use analysis::Outcome;
     use model::testing::{arm, estimate, plan, result};
-    use model::{Amount, Latency, Observation, Plan, Test, Unit};
+    use model::{Amount, Latency, Measure, Observation, Plan, Test, Unit};
 
     /// A case, its result and a trial of it.
     type Case = (Arm, ArmResult, Trial);
@@ -135,6 +148,7 @@ mod tests {
         };
         let observation = Observation {
             notes: vec![Note::Fact(release.into())],
+            measures: [(measure::JOB.to_owned(), Measure::exact(200.0, Unit::Milliseconds))].into(),
             latencies: [(LATENCIES.to_owned(), latency)].into(),
             ..Observation::default()
         };
@@ -188,6 +202,23 @@ mod tests {
     }
 
     #[test]
+    fn the_pool_of_node_is_not_called_cpus() {
+        let release = || Release { runtime: "Node.js".into(), release: "v20.20.2".into() };
+        let sentence = |quota: &str| {
+            let quota = quota.parse().unwrap();
+            let params = QuotaBlindParams { quota, ..QuotaBlindParams::default() };
+            told(&META, &seen(&params, 4, release()).into())
+        };
+        assert_eq!(
+            sentence("50ms/100ms"),
+            "By its own default Node.js v20.20.2 had a pool of 4 threads, although its quota is \
+             50ms/100ms (at its own group)."
+        );
+        let fits = sentence("400ms/100ms");
+        assert!(fits.contains("had a pool of 4 threads, as its quota of 400ms/100ms"), "{fits}");
+    }
+
+    #[test]
     fn a_quota_that_was_never_used_up_shows_nothing() {
         let outcome = reviewed(State::NotAffected, 1.0, 1.0);
         assert_eq!(outcome.state, State::Inconclusive);
@@ -209,6 +240,30 @@ mod tests {
         assert_eq!(few.caveats, [Caveat::Scenario(more.into())]);
         assert_eq!(with(100, State::NotAffected).state, State::NotAffected);
         assert_eq!(with(1, State::Affected).state, State::Affected);
+    }
+
+    #[test]
+    fn trials_without_a_job_show_nothing() {
+        let with_job = case("default", &GO, State::NotAffected, [30.0, 1.0], 140);
+        let mut without = with_job.clone();
+        without.2.observation.measures.remove(measure::JOB);
+        let (outcome, _) = outcome_of(vec![without.clone()], State::NotAffected);
+        assert_eq!(outcome.state, State::Inconclusive);
+        let sentences = said(&outcome);
+        assert!(sentences[0].starts_with("In half or more of the trials of"), "{sentences:?}");
+        assert_eq!(outcome.caveats, [Caveat::Scenario(QuotaBlindFact::MoreJobs.into())]);
+        let affected = case("default", &GO, State::Affected, [30.0, 2.0], 140);
+        let affected = (affected.0, affected.1, without.2.clone());
+        assert_eq!(outcome_of(vec![affected], State::Affected).0.state, State::Affected);
+        let mut hung = without.clone();
+        hung.2.observation.hang = true;
+        let lacks = |cases: &[&Case]| {
+            let trials: Vec<Trial> = cases.iter().map(|case| case.2.clone()).collect();
+            lacks_jobs(&trials, "default")
+        };
+        assert!(lacks(&[&without, &with_job]));
+        assert!(!lacks(&[&without, &with_job, &with_job]));
+        assert!(!lacks(&[&hung, &with_job]) && !lacks(&[]));
     }
 
     #[test]

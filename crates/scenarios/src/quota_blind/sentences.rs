@@ -1,5 +1,6 @@
 //! The facts of `quota-blind` and their sentences.
 
+use super::params::Runtime;
 use model::prose::figures::plural;
 use model::{Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
@@ -10,11 +11,15 @@ use serde::{Deserialize, Serialize};
 pub(super) enum QuotaBlindFact {
     Costs {
         runtime: Name,
+        /// The setting of the case. None: the runtime's own default.
+        told: Option<u32>,
         #[serde(flatten)]
         both: Option<Box<Compared>>,
     },
     CostsNothing {
         runtime: Name,
+        /// The setting of the case. None: the runtime's own default.
+        told: Option<u32>,
         #[serde(flatten)]
         both: Option<Box<Compared>>,
     },
@@ -34,6 +39,10 @@ pub(super) enum QuotaBlindFact {
     MoreRequests {
         least: u64,
     },
+    NoJob {
+        arm: Name,
+    },
+    MoreJobs,
     NoRuntime,
     Install {
         command: Name,
@@ -103,18 +112,18 @@ impl Sentence for QuotaBlindFact {
     fn sentence(&self) -> String {
         use QuotaBlindFact as F;
         match self {
-            F::Costs { runtime, both } => format!(
+            F::Costs { runtime, told, both } => format!(
                 "{runtime} runs more threads than its quota allows, and that slows its requests{}",
-                compared(both)
+                compared(runtime, *told, both)
             ),
-            F::CostsNothing { runtime, both } => format!(
-                "The number of CPUs that {runtime} chooses by itself does not slow its requests \
-                 here{}",
-                compared(both)
+            F::CostsNothing { runtime, told, both } => format!(
+                "{} does not slow its requests here{}",
+                choice(runtime, *told),
+                compared(runtime, *told, both)
             ),
             F::Unsettled => {
-                "It is not settled whether the number of CPUs that the runtime chooses by itself \
-                 slows its requests here."
+                "It is not settled whether the number of the runtime's threads slows its requests \
+                 here."
                     .into()
             }
             F::Told { setting } => setting.to_string(),
@@ -144,6 +153,14 @@ impl Sentence for QuotaBlindFact {
                 "Use a longer --duration or a higher --rate, so that a trial has {least} requests \
                  or more."
             ),
+            F::NoJob { arm } => format!(
+                "In half or more of the trials of {arm}, no job ended. So these trials do not show \
+                 what the threads of a job cost."
+            ),
+            F::MoreJobs => {
+                "Use a longer --duration or a shorter --every, so that a job ends in each trial."
+                    .into()
+            }
             F::NoRuntime => "no erl, java, go or node on the PATH".into(),
             F::Install { command } => format!("install it: {command}"),
             F::NoProgram { path } => format!("{path}: not a program that can be run"),
@@ -196,28 +213,57 @@ fn place(limit_at: &Name) -> String {
     }
 }
 
-fn used(seen: &Seen) -> String {
-    let Seen { runtime, release, .. } = seen;
-    format!("By its own default {runtime} {release} used {}", plural(seen.cpus.into(), "CPU"))
+/// What the number of CPUs of a runtime counts. Node.js has only the size of its pool.
+fn counted(runtime: &Name) -> &'static str {
+    if is_node(runtime) { "pool thread" } else { "CPU" }
 }
 
-fn compared(both: &Option<Box<Compared>>) -> String {
+fn is_node(runtime: &Name) -> bool {
+    runtime.0 == Runtime::Node.name()
+}
+
+/// The number of CPUs that a runtime used by its own default.
+fn used(seen: &Seen) -> String {
+    let Seen { runtime, release, cpus, .. } = seen;
+    let used = match is_node(runtime) {
+        true => format!("had a pool of {}", plural(u64::from(*cpus), "thread")),
+        false => format!("used {}", plural(u64::from(*cpus), "CPU")),
+    };
+    format!("By its own default {runtime} {release} {used}")
+}
+
+/// Whose choice the number of CPUs in the case was.
+fn choice(runtime: &Name, told: Option<u32>) -> String {
+    let counted = counted(runtime);
+    match told {
+        Some(count) => format!("Configuring {runtime} for {}", plural(u64::from(count), counted)),
+        None => format!("The number of {counted}s that {runtime} chooses by itself"),
+    }
+}
+
+fn compared(runtime: &Name, told: Option<u32>, both: &Option<Box<Compared>>) -> String {
     let Some(both) = both else { return ".".into() };
-    let cpus = both.cpus.map(|count| format!(" of {}", plural(count, "CPU")));
-    let control = both.control.as_ref().map(|control| {
-        let count = both
-            .control_cpus
-            .map_or_else(|| "another number of CPUs".into(), |count| plural(count, "CPU"));
-        format!(", and {control} when configured for {count}")
-    });
+    let counted = counted(runtime);
+    let case = match told {
+        Some(count) => format!("a setting of {}", plural(u64::from(count), counted)),
+        None => {
+            let cpus = both.cpus.map(|count| format!(" of {}", plural(count, counted)));
+            format!("its own default{}", cpus.unwrap_or_default())
+        }
+    };
+    let configured = both
+        .control_cpus
+        .map_or_else(|| format!("another number of {counted}s"), |count| plural(count, counted));
+    let control =
+        both.control.as_ref().map(|p99| format!(", and {p99} when configured for {configured}"));
     let throttled = both.throttled.as_ref().map(|throttled| {
         let control = both.control_throttled.as_ref();
-        let control = control.map(|throttled| format!(", and in {throttled} when configured"));
+        let control =
+            control.map(|share| format!(", and in {share} when configured for {configured}"));
         format!(" It was throttled in {throttled} of the periods{}.", control.unwrap_or_default())
     });
     format!(
-        ": with its own default{}, 1 in 100 requests took {} or longer{}.{}",
-        cpus.unwrap_or_default(),
+        ": with {case}, 1 in 100 requests took {} or longer{}.{}",
         both.p99,
         control.unwrap_or_default(),
         throttled.unwrap_or_default()

@@ -10,16 +10,16 @@ use analysis::Outcome;
 use model::{ArmResult, Estimate, Name, Plan, Role, State};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
+    let case = QuotaBlindParams::of_case(plan);
+    let runtime = runtime(case.as_ref());
+    let told = case.as_ref().and_then(|case| case.told.get());
+    let both = compared(plan, arms);
     let headline = match outcome.state {
-        State::Affected => {
-            QuotaBlindFact::Costs { runtime: runtime(plan), both: compared(plan, arms) }
-        }
-        State::NotAffected => {
-            QuotaBlindFact::CostsNothing { runtime: runtime(plan), both: compared(plan, arms) }
-        }
+        State::Affected => QuotaBlindFact::Costs { runtime, told, both },
+        State::NotAffected => QuotaBlindFact::CostsNothing { runtime, told, both },
         _ => QuotaBlindFact::Unsettled,
     };
-    let suggestions = match (outcome.state, QuotaBlindParams::of_case(plan)) {
+    let suggestions = match (outcome.state, case) {
         (State::Affected, Some(case)) => {
             suggest::untried(&META, plan, arms, &asked(&case).settings())
         }
@@ -36,8 +36,8 @@ fn asked(case: &QuotaBlindParams) -> QuotaBlindParams {
 }
 
 /// The runtime of the case.
-fn runtime(plan: &Plan) -> Name {
-    let runtime = QuotaBlindParams::of_case(plan).and_then(|params| params.runtime.get());
+fn runtime(case: Option<&QuotaBlindParams>) -> Name {
+    let runtime = case.and_then(|params| params.runtime.get());
     runtime.map_or("the runtime", Runtime::name).into()
 }
 
@@ -109,5 +109,36 @@ mod tests {
         let other = summary(&plan_of("2"), &outcome(State::Affected), &[]);
         assert_eq!(other.suggestions.len(), 1);
         told(&META, &other.headline);
+    }
+
+    #[test]
+    fn a_setting_of_the_case_is_not_taken_for_the_runtimes_own_choice() {
+        let with = |state, changed: &[(&str, &str)]| {
+            let mut plan = plan_of("1");
+            plan.arms[1].settings = settings(&META, changed);
+            let outcome = Outcome::new(state, measure::P99, Test::default());
+            told(&META, &summary(&plan, &outcome, &results(state)).headline)
+        };
+        let four = [("runtime", "go"), ("told", "4")];
+        let nothing = with(State::NotAffected, &four);
+        let start = "Configuring Go for 4 CPUs does not slow its requests here: with a setting of \
+                     4 CPUs, 1 in 100 requests took 70 ms";
+        assert!(nothing.starts_with(start), "{nothing}");
+        let costs = with(State::Affected, &four);
+        assert!(costs.contains(": with a setting of 4 CPUs, 1 in 100"), "{costs}");
+        let default = with(State::Affected, &[("runtime", "go")]);
+        assert!(default.contains(": with its own default of 2 CPUs, 1 in 100"), "{default}");
+    }
+
+    #[test]
+    fn the_threads_of_the_pool_of_node_are_not_called_cpus() {
+        let mut plan = plan_of("1");
+        plan.arms[1].settings = settings(&META, &[("runtime", "node")]);
+        for state in [State::Affected, State::NotAffected] {
+            let outcome = Outcome::new(state, measure::P99, Test::default());
+            let sentence = told(&META, &summary(&plan, &outcome, &results(state)).headline);
+            assert!(sentence.contains("its own default of 2 pool threads,"), "{sentence}");
+            assert!(!sentence.contains("CPU"), "{sentence}");
+        }
     }
 }

@@ -96,20 +96,25 @@ pub(super) fn calibrate(
     host: &Host,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), ScenarioError> {
-    plan::set_speeds(arms, |params| speed(params, host, interrupted))
+    let spawner = LoadSpawner::default();
+    plan::set_speeds(arms, |params| speed(params, host, &spawner, interrupted))
 }
 
 /// Rounds of the worker's loops per millisecond, without a quota: of requests, and of jobs.
 fn speed(
     params: &QuotaBlindParams,
     host: &Host,
+    spawner: &LoadSpawner,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<[u32; 2], ScenarioError> {
     let found = super::runtime::prepared(params, host.otps)?;
+    // The same governor as in a trial. Otherwise rounds that were measured at a low clock would
+    // take less CPU time in the trials than a request and a job should take.
+    let _governor = Governor::performance(host.roots);
     let spec = Spec { runtime: plan::start(&found, Some(1)), asked: Asked::Speed };
     let told = serde_json::to_value(&spec).map_err(|error| unreadable("request", error))?;
     let args = OwnArgs::to_args(&REQUESTS, &told);
-    let mut child = LoadSpawner::default().start("requests", &args, None)?;
+    let mut child = spawner.start("requests", &args, None)?;
     wait::ready(&mut child, SET_UP_LIMIT, interrupted)?;
     child.go()?;
     let report = wait::report(&mut child, SPEED_LIMIT, interrupted)?;
@@ -204,6 +209,15 @@ fn add_group(seen: &mut Observation, gained: &Usage, bandwidth: &Bandwidth) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::{Auto, Programs};
+    use host::Roots;
+    use model::generator::GeneratorEnd;
+    use model::{Machine, Need};
+    use testing::Tree;
+
+    /// The files of a governor.
+    const GOVERNOR: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    const GOVERNORS: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_available_governors";
 
     fn report(waiting: u64) -> Report {
         let mut latencies = histogram::empty();
@@ -254,5 +268,35 @@ mod tests {
     fn a_runtime_that_does_not_come_back_has_a_bound() {
         let seen = hung(Duration::from_secs(32));
         assert!(seen.hang && seen.measures[measure::P99].at_least, "{seen:?}");
+    }
+
+    #[test]
+    fn the_speed_is_measured_with_the_governor_of_a_trial() {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let tree = Tree::new(&[
+            ("proc/self/stat", stat.as_str()),
+            (GOVERNOR, "powersave"),
+            (GOVERNORS, "performance powersave"),
+        ]);
+        // A generator that gives up with the governor as its reason.
+        let reads = format!("governor=$(cat '{}')", tree.path(GOVERNOR).display());
+        let says = r#"echo '{"error":{"kind":"limit","what":"'"$governor"'"}}'"#;
+        let prefix = vec!["-c".to_owned(), format!("{reads}; {says}; exec sleep 600")];
+        let spawner = LoadSpawner { program: "/bin/sh".into(), prefix, user: None };
+        let params = QuotaBlindParams {
+            runtime: Auto::Is(Runtime::Node),
+            program: Programs::one("/bin/sh"),
+            ..QuotaBlindParams::default()
+        };
+        let roots = Roots::at(tree.root());
+        let machine = Machine::default();
+        let otps = crate::erlang::Otps::default();
+        let host = Host { roots: &roots, machine: &machine, otps: &otps };
+        let error = speed(&params, &host, &spawner, &|| false).unwrap_err();
+        let ScenarioError::Missing(Need::Limit(Problem::Generator(problem))) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(problem.what, GeneratorEnd::GaveUp { message: "performance".to_owned() });
+        assert_eq!(std::fs::read_to_string(tree.path(GOVERNOR)).unwrap(), "powersave");
     }
 }

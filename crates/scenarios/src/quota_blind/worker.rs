@@ -32,6 +32,9 @@ const MOST: usize = 1 << 20;
 /// Most bytes that wait to be written to it.
 const MOST_OUT: usize = 16 << 20;
 
+/// Most bytes of its standard error that are kept, from the first one on.
+const MOST_ERRORS: usize = 4096;
+
 /// Longest text of a runtime that is kept, in characters.
 const LONGEST: usize = 64;
 
@@ -59,6 +62,10 @@ pub(super) struct Worker {
     /// None after the order to end.
     to: Option<OwnedFd>,
     from: Input,
+    /// Its standard error. None once it is closed.
+    errors: Option<Input>,
+    /// The start of what it wrote there.
+    words: Vec<u8>,
     unsent: Vec<u8>,
     /// Number of CPUs that the runtime reports.
     pub cpus: u32,
@@ -80,8 +87,17 @@ impl Worker {
         };
         set_nonblocking(&to).map_err(system)?;
         let from = Input::new(from, MOST).map_err(system)?;
-        let (unsent, release) = (Vec::new(), String::new());
-        let mut worker = Worker { child, to: Some(to), from, unsent, cpus: 0, release };
+        let errors = child.take_stderr().map(|pipe| Input::new(pipe, MOST)).transpose();
+        let mut worker = Worker {
+            child,
+            to: Some(to),
+            from,
+            errors: errors.map_err(system)?,
+            words: Vec::new(),
+            unsent: Vec::new(),
+            cpus: 0,
+            release: String::new(),
+        };
         worker.hear_ready()?;
         Ok(worker)
     }
@@ -154,28 +170,40 @@ impl Worker {
         }
     }
 
-    /// Waits for output of the worker, and sends unsent bytes meanwhile. False if `deadline`
-    /// passes before that.
+    /// Waits for output of the worker. Sends unsent bytes and reads its standard error meanwhile.
+    /// False if `deadline` passes before that.
     fn wait(&mut self, deadline: Instant) -> Result<bool, Failure> {
         let mut ends = vec![PollFd::new(&self.from, PollFlags::IN)];
+        ends.extend(self.errors.iter().map(|errors| PollFd::new(errors, PollFlags::IN)));
         let unsent = self.to.iter().filter(|_| !self.unsent.is_empty());
         ends.extend(unsent.map(|to| PollFd::new(to, PollFlags::OUT)));
         let came = wait_for(&mut ends, deadline);
         let came = came.map_err(|error| failure(FailureKind::System, error))?;
         if came {
+            self.read_errors();
             self.push()?;
         }
         Ok(came)
     }
 
-    /// Why the worker has ended, in its own last words if it has any.
+    /// Reads once from its standard error, without waiting. A runtime would stop at a full pipe,
+    /// and count as one that hangs.
+    fn read_errors(&mut self) {
+        let Some(errors) = &mut self.errors else { return };
+        match errors.read() {
+            Ok(Got::Bytes) => {
+                let room = MOST_ERRORS.saturating_sub(self.words.len());
+                self.words.extend(errors.pending.drain(..).take(room));
+            }
+            Ok(Got::Nothing) => {}
+            Ok(Got::End) | Err(_) => self.errors = None,
+        }
+    }
+
+    /// Why the worker has ended, in its own words if it has any.
     fn gone(&mut self) -> Failure {
-        let mut words = [0; 4096];
-        // A process that it started may keep the pipe open, so the read must not block.
-        let pipe = self.child.take_stderr();
-        let pipe = pipe.filter(|pipe| set_nonblocking(pipe).is_ok());
-        let read = pipe.and_then(|pipe| rustix::io::read(&pipe, &mut words).ok()).unwrap_or(0);
-        let text = String::from_utf8_lossy(&words[..read]).into_owned();
+        self.read_errors();
+        let text = String::from_utf8_lossy(&self.words);
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
         let why = first.map_or_else(|| "it ended".to_owned(), plain);
         failure(FailureKind::System, why)
@@ -309,5 +337,22 @@ mod tests {
         let refused = r#"{"error":{"kind":"permission","what":"runtime: no"}}"#;
         let error = shell(&format!("echo '{refused}'")).unwrap_err();
         assert_eq!((error.kind, error.what.as_str()), (FailureKind::Permission, "runtime: no"));
+    }
+
+    /// A pipe has room for 64 KiB.
+    #[test]
+    fn one_that_prints_many_errors_does_not_stop() {
+        let errors = "head -c 300000 /dev/zero >&2";
+        let script = format!(
+            "echo no room >&2; {errors}; echo ready 2 v1; read a; {errors}; echo 7; read a; exit 1"
+        );
+        let mut worker = shell(&script).unwrap();
+        worker.send("r 7\n").unwrap();
+        let line = worker.line(Instant::now() + START_LIMIT).unwrap();
+        assert_eq!(line.as_deref(), Some("7"));
+        worker.send("end\n").unwrap();
+        let error = worker.line(Instant::now() + START_LIMIT).unwrap_err();
+        assert_eq!(error.what, "runtime: no room");
+        assert!(worker.words.len() <= MOST_ERRORS);
     }
 }
