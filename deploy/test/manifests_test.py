@@ -108,6 +108,21 @@ def confined(name, file):
     check(shared == wanted, f"{name} shares {shared} with the node")
 
 
+def scraped_once():
+    """Checks that scrape.pods.yml finds the pods of the service, and that no annotation makes the
+    usual job for pods scrape them too: each stall would give two alerts."""
+    text = (KUBERNETES / "watch-service/daemonset.yaml").read_text()
+    pod = yaml.safe_load(text)["spec"]["template"]["metadata"]
+    check("annotations" not in pod, f"watch-service: annotations {pod.get('annotations')}")
+    config = yaml.safe_load((DEPLOY / "prometheus/scrape.pods.yml").read_text())
+    keep = next(one for one in config["scrape_configs"][0]["relabel_configs"]
+                if one.get("action") == "keep")
+    check(keep["source_labels"] == ["__meta_kubernetes_pod_label_app_kubernetes_io_name"]
+          and keep["regex"] == pod["labels"]["app.kubernetes.io/name"],
+          f"watch-service: no pod has the label of {keep}")
+    say("watch-service: one job scrapes its pods")
+
+
 def kubernetes(folder, binary):
     """Checks that the manifests are valid, and that their rights suffice."""
     if rendered("job", folder) is None:
@@ -162,5 +177,6 @@ def systemd(folder, binary):
 
 def main(folder, _cache, binary):
     """Runs the whole test."""
+    scraped_once()
     kubernetes(folder, binary)
     systemd(folder, binary)

@@ -8,6 +8,7 @@ use model::{Meta, Observation};
 use os::time::{ms, whole_ms};
 use runner::{Event, Listener};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 pub use step::Step;
@@ -76,8 +77,14 @@ impl Among {
         match self {
             Among::None | Among::Check(_) | Among::Pair(..) => scenario.to_owned(),
             Among::Versions(name) => {
-                let name: String = name.chars().map(plain).take(MOST_OF_NAME).collect();
-                format!("{scenario}-{name}")
+                let all: Vec<char> = name.chars().map(plain).collect();
+                // The end of a path tells more than its start, and has the number of a fresh run.
+                let cut = all.len().saturating_sub(MOST_OF_NAME);
+                let end: String = all[cut..].iter().collect();
+                match cut {
+                    0 => format!("{scenario}-{end}"),
+                    _ => format!("{scenario}-{end}-{:016x}", number_of(name)),
+                }
             }
         }
     }
@@ -101,6 +108,13 @@ impl Among {
             Among::Versions(_) => None,
         }
     }
+}
+
+/// A number that tells long names with the same end apart.
+fn number_of(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The template of the bar of one study.
@@ -297,6 +311,25 @@ impl Listener for Progress {
                 self.tell(&Step::Stands { state, after_s: after.as_secs_f64() });
             }
             Event::NotSaved { path, why } => self.not_saved(path, why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_records_of_two_versions_have_two_names() {
+        let of = |version: &str| Among::Versions(version.to_owned()).file_name("mmap-lock");
+        assert_eq!(of("debian:6.12 (2)"), "mmap-lock-debian-6.12--2-");
+        let folder = "/home/somebody/kernels/of/the/last/ten/years/with/their/modules";
+        let kernels = ["6.1", "6.12"].map(|series| format!("{folder}/{series}/arch/x86/bzImage"));
+        let moved = ["a", "b"].map(|top| format!("/{top}{folder}/vmlinuz"));
+        for [one, other] in [kernels, moved] {
+            assert_ne!(of(&one), of(&other));
+            assert_ne!(of(&one), of(&format!("{one}, pair 1")));
+            assert!(of(&one).len() < 100, "{}", of(&one));
         }
     }
 }

@@ -450,14 +450,14 @@ fn an_archive_of_empty_entries_takes_no_room() {
 
 /// The script of deploy/kubernetes keeps the answers of each node in a folder with the node's
 /// name. It takes the name from what Kubernetes reports about the pod. A log also has notes, which
-/// are no records.
+/// are no records. A log that is gone takes no answer of an earlier run away.
 #[test]
 fn a_pod_speaks_for_its_node_alone() {
     let place = Place::new();
     let [well, sick, lie] = two_hosts(&place);
     let note = "tailback: a note\n";
     write(&place.path("logs/pod-a"), format!("{note}{well}{lie}"));
-    write(&place.path("logs/pod-b"), sick);
+    write(&place.path("logs/pod-b"), &sick);
     write(&place.path("logs/pod-d"), note);
     let kubectl = place.path("kubectl");
     let text = r#"#!/bin/sh
@@ -469,11 +469,14 @@ fn a_pod_speaks_for_its_node_alone() {
     "#;
     testing::write_program(&kubectl, text);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes/census");
-    let mut command = place.program(script.to_str().unwrap());
     let search = format!("{}:/usr/bin:/bin", kubectl.parent().unwrap().display());
-    command.arg(place.path("results")).env("PATH", search).env("TAILBACK", common::BINARY);
-    command.env("LOGS", place.path("logs"));
-    let ran = place.run(command);
+    let census = || {
+        let mut command = place.program(script.to_str().unwrap());
+        command.arg(place.path("results")).env("PATH", &search).env("TAILBACK", common::BINARY);
+        command.env("LOGS", place.path("logs"));
+        place.run(command)
+    };
+    let ran = census();
     assert_eq!(ran.code(), 1, "{ran:?}");
     let one_line = ran.out.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(one_line.contains("1 unreachable") && one_line.contains("names host5"), "{ran:?}");
@@ -481,6 +484,10 @@ fn a_pod_speaks_for_its_node_alone() {
     let kept =
         |log: &str| std::fs::read_to_string(place.path("results/answers").join(log)).unwrap();
     assert_eq!(kept("host0/pod-a.jsonl"), well + &lie);
-    assert_eq!(kept("host9/pod-d.jsonl"), "");
+    assert!(common::files(&place.path("results/answers/host9")).is_empty());
     assert!(place.path("results/census.html").is_file());
+    std::fs::remove_file(place.path("logs/pod-b")).unwrap();
+    let ran = census();
+    assert!(ran.code() == 1 && ran.err.contains("census: no log of pod-b on host5"), "{ran:?}");
+    assert_eq!(kept("host5/pod-b.jsonl"), sick);
 }

@@ -101,6 +101,7 @@ fn an_incident_has_a_line_when_it_begins_and_one_when_it_ends() {
     }
     assert!(ended[0]["incident"]["lost_s"].as_f64().unwrap() > 0.0, "{ended:?}");
     assert!(began[0]["fix"].as_str().unwrap().starts_with("Raise the quota"), "{began:?}");
+    assert!(began[0]["says"].as_str().unwrap().starts_with("cpu-quota: sh "), "{began:?}");
     assert!(ended[0]["says"].as_str().unwrap().starts_with("Over: cpu-quota of sh "), "{ended:?}");
     assert_eq!(ended[0].get("fix"), None);
     // The program got both lines, and did not run as root.

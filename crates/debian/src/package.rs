@@ -9,10 +9,11 @@ use rustix::fs::OFlags;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path};
 use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// The first bytes of a Debian package.
@@ -39,6 +40,15 @@ const MOST_PADDING: u64 = 1 << 20;
 
 /// Time limit of unpacking.
 const LIMIT: Duration = Duration::from_secs(180);
+
+/// The most bytes of dpkg-deb's messages that are kept. It writes at most a few lines.
+const MOST_MESSAGES: u64 = 64 << 10;
+
+/// The most characters of its messages that are shown.
+const MOST_SHOWN: usize = 500;
+
+/// How long to wait for its messages after its end.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A file or a symbolic link of a package.
 pub struct Member<'a> {
@@ -127,8 +137,9 @@ pub fn each_member(
 ) -> Result<(), DebianError> {
     let mut command =
         Tool::new("dpkg-deb", "install dpkg, or unpack the package on another machine");
-    command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.arg("--fsys-tarfile").arg(path).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
+    let messages = child.take_stderr().map(collect);
     let torn = |why: String| DebianError::Torn { path: name.to_owned(), why };
     let stdout = child.take_stdout();
     let stdout = stdout.ok_or_else(|| torn("dpkg-deb has no standard output".to_owned()))?;
@@ -139,10 +150,41 @@ pub fn each_member(
     // An archive that ends between two members looks complete. Only dpkg-deb knows that it is not.
     match child.wait_until(Instant::now() + LIMIT) {
         Some(status) if status.success() => Ok(()),
-        status => Err(torn(format!(
-            "not unpacked completely: dpkg-deb {}; fetch or copy the package again",
-            describe(status)
-        ))),
+        status => {
+            let messages = messages.and_then(|messages| messages.recv_timeout(GRACE).ok());
+            Err(torn(format!(
+                "not unpacked completely: dpkg-deb {}{}; if the package is damaged, fetch or copy \
+                 it again",
+                describe(status),
+                in_one_line(&messages.unwrap_or_default())
+            )))
+        }
+    }
+}
+
+/// Reads the messages of a program in a thread, since a program waits if nobody reads its full
+/// pipe.
+fn collect(pipe: OwnedFd) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut pipe = File::from(pipe);
+        let mut messages = Vec::new();
+        let _ = pipe.by_ref().take(MOST_MESSAGES).read_to_end(&mut messages);
+        // Nobody waits for them if the package was unpacked.
+        let _ = sender.send(messages);
+        let _ = io::copy(&mut pipe, &mut io::sink());
+    });
+    receiver
+}
+
+/// Messages as the end of a sentence. The last line often says only that a subprocess failed, and
+/// the lines before it say why.
+fn in_one_line(messages: &[u8]) -> String {
+    let text = String::from_utf8_lossy(messages);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => format!(": {}", words.join(" ")).chars().take(MOST_SHOWN).collect(),
     }
 }
 
@@ -229,6 +271,7 @@ fn parts(member: &Path) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 
     #[test]
@@ -304,6 +347,23 @@ mod tests {
         std::fs::write(&deb, &bytes[..starts.into_iter().flatten().max().unwrap()]).unwrap();
         let error = unpacked().unwrap_err().to_string();
         assert!(error.starts_with("x.deb: not unpacked completely: dpkg-deb "), "{error}");
+        // dpkg-deb names the file in its message.
+        assert!(error.contains(deb.to_str().unwrap()), "{error}");
+    }
+
+    #[test]
+    fn messages_of_any_length_are_read_and_shown_in_one_line() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let messages = collect(reader.into());
+        writer.write_all(b"lzma error:\n corrupt\n").unwrap();
+        writer.write_all(&vec![b'x'; 2 * MOST_MESSAGES as usize]).unwrap();
+        drop(writer);
+        let messages = messages.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(messages.len() as u64, MOST_MESSAGES);
+        let line = in_one_line(&messages);
+        assert!(line.starts_with(": lzma error: corrupt xxx"), "{line}");
+        assert_eq!(line.len(), MOST_SHOWN);
+        assert_eq!(in_one_line(b" \n"), "");
     }
 
     #[test]

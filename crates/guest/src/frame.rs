@@ -15,7 +15,8 @@ const HEADER: usize = 11;
 /// smaller.
 pub const MOST_PAYLOAD: usize = 32 << 20;
 
-/// The largest size of an unpacked payload, in bytes: the largest record that can be read.
+/// The largest size of an unpacked payload, in bytes: the largest record that can be read. A guest
+/// cuts its standard output there.
 pub const MOST_UNPACKED: u64 = 64 << 20;
 
 /// The only byte that the host sends to a guest, over the same port. The guest then ends its

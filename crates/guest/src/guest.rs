@@ -115,6 +115,8 @@ pub enum Outcome {
     Failed {
         /// How it ended.
         ending: Ending,
+        /// What its command wrote to standard output, if the guest could still send it.
+        output: String,
         /// The record of the measurements so far, as JSON, if the guest could still send it.
         record: Option<String>,
     },
@@ -122,7 +124,7 @@ pub enum Outcome {
 
 impl From<Ending> for Outcome {
     fn from(ending: Ending) -> Self {
-        Outcome::Failed { ending, record: None }
+        Outcome::Failed { ending, output: String::new(), record: None }
     }
 }
 
@@ -255,7 +257,7 @@ impl Guest {
             let output = std::mem::take(&mut self.received.output);
             let record = self.received.record.take();
             return Ok(Some(match self.overtime {
-                Some(_) => Outcome::Failed { ending: self.time_out(), record },
+                Some(_) => Outcome::Failed { ending: self.time_out(), output, record },
                 None => Outcome::Done { code, output, record },
             }));
         }

@@ -16,6 +16,7 @@ const MOST_CPUS_PER_HOST_CPU: u32 = 32;
 
 /// Checks the size that the user asks for against the host.
 ///
+/// `guests` is the number of guests that exist at the same time: each gets a part of the memory.
 /// `host_cpus` is the number of CPUs that this process may use. `available` is the memory that
 /// the host can give, in bytes, if that is known. `initramfs` is the size of the initramfs.
 ///
@@ -24,6 +25,7 @@ const MOST_CPUS_PER_HOST_CPU: u32 = 32;
 pub fn check(
     cpus: u32,
     memory: u64,
+    guests: usize,
     host_cpus: u32,
     available: Option<u64>,
     initramfs: u64,
@@ -43,11 +45,14 @@ pub fn check(
             mib(least)
         )));
     }
-    match available {
-        Some(available) if memory > available => Err(GuestError::Room(format!(
-            "--memory {}: this host has {} left; give the guest less, or free some memory",
+    let share = available.map(|available| available / guests.max(1) as u64);
+    match share {
+        Some(share) if memory > share => Err(GuestError::Room(format!(
+            "--memory {}: this host has {} left{}; give {} less, or free some memory",
             mib(memory),
-            mib(available)
+            mib(share),
+            if guests > 1 { format!(" for each of {guests} guests") } else { String::new() },
+            if guests > 1 { "them" } else { "the guest" }
         ))),
         _ => Ok(()),
     }
@@ -64,7 +69,7 @@ mod tests {
     #[test]
     fn sizes_without_sense_are_refused_with_what_would_do() {
         let try_it =
-            |cpus, memory_mib: u64| check(cpus, memory_mib << 20, 2, Some(8 << 30), 6 << 20);
+            |cpus, memory_mib: u64| check(cpus, memory_mib << 20, 1, 2, Some(8 << 30), 6 << 20);
         assert!(try_it(4, 512).is_ok());
         assert!(try_it(64, 512).is_ok());
         for (cpus, memory, word) in
@@ -73,7 +78,17 @@ mod tests {
             let error = try_it(cpus, memory).unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
-        assert!(check(256, 8 << 30, 64, None, 0).is_err());
-        assert!(check(255, 8 << 30, 64, None, 0).is_ok());
+        assert!(check(256, 8 << 30, 1, 64, None, 0).is_err());
+        assert!(check(255, 8 << 30, 1, 64, None, 0).is_ok());
+    }
+
+    #[test]
+    fn the_memory_is_for_all_guests_together() {
+        let many = |guests| check(2, 3 << 30, guests, 2, Some(8 << 30), 0);
+        assert!(many(1).is_ok() && many(2).is_ok());
+        let error = many(4).unwrap_err().to_string();
+        let expected = "--memory 3072MiB: this host has 2048MiB left for each of 4 guests; give \
+                        them less, or free some memory";
+        assert_eq!(error, expected);
     }
 }

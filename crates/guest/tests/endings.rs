@@ -107,7 +107,7 @@ fn patient() -> Limits {
 
 fn ending(outcome: Outcome) -> Ending {
     match outcome {
-        Outcome::Failed { ending, record: None } => ending,
+        Outcome::Failed { ending, output, record: None } if output.is_empty() => ending,
         _ => panic!("{outcome:?}"),
     }
 }
@@ -189,8 +189,14 @@ fn limits_end_what_does_not_end_by_itself() {
 
 /// Waits for the host's byte, and then sends the results of an interrupted command.
 fn sends_when_asked(fixture: &Fixture) -> String {
-    let sent =
-        fixture.frames("sent", &[(FrameKind::Record, &pack(b"{}")), (FrameKind::Exit, &[130])]);
+    let sent = fixture.frames(
+        "sent",
+        &[
+            (FrameKind::Output, &pack(b"a table")),
+            (FrameKind::Record, &pack(b"{}")),
+            (FrameKind::Exit, &[130]),
+        ],
+    );
     format!(
         "send {}; read -r -N1 -u \"$data\" word; [ \"$word\" = E ] && send {sent}; sleep 1000",
         fixture.hello()
@@ -203,10 +209,11 @@ fn a_guest_that_takes_too_long_is_asked_for_what_it_has() {
     let limits = Limits { total: Duration::from_secs(3), boot: PATIENCE, ..patient() };
     // The limit includes the start of the script, which may be slow.
     let (_, outcome) = fixture.run(&sends_when_asked(&fixture), limits);
-    let Outcome::Failed { ending, record } = outcome else { panic!("{outcome:?}") };
+    let Outcome::Failed { ending, output, record } = outcome else { panic!("{outcome:?}") };
     match ending {
         Ending::TimeOut { limit } => {
             assert_eq!((limit, record), (limits.total, Some("{}".to_owned())));
+            assert_eq!(output, "a table");
         }
         Ending::BootFailure { .. } => assert_eq!(record, None, "it was slow to come up"),
         other => panic!("{other:?}"),
@@ -224,7 +231,7 @@ fn a_guest_that_is_not_wanted_any_more_tells_what_it_has() {
     assert!(guest.ask_to_end() && guest.ask_to_end());
     let outcome = guest.next(&|| began.elapsed() > PATIENCE).unwrap();
     let record = Some("{}".to_owned());
-    assert_eq!(outcome, Event::End(Outcome::Done { code: 130, output: String::new(), record }));
+    assert_eq!(outcome, Event::End(Outcome::Done { code: 130, output: "a table".into(), record }));
 }
 
 #[test]

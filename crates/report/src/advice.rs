@@ -62,12 +62,15 @@ pub struct Advice {
 }
 
 /// The heading above the advice of a record. It recommends a change only if one was measured to
-/// help.
+/// help, and announces commands only if all of the advice has them.
 pub fn heading(state: State, advice: &[Advice]) -> &'static str {
     let sure = advice.iter().any(|advice| advice.sure.is_shown());
     match state {
         State::Affected if sure => "What to change",
-        State::Affected => "Possible fixes, each with the command that tests it",
+        State::Affected if advice.iter().all(|advice| advice.command.is_some()) => {
+            "Possible fixes, each with the command that tests it"
+        }
+        State::Affected => "Possible fixes",
         _ => "Next",
     }
 }
@@ -137,6 +140,20 @@ mod tests {
         assert_eq!(all.iter().map(|advice| advice.sure).collect::<Vec<_>>(), [Sure::Fixed; 2]);
         record.judgement.state = State::NotAffected;
         assert_eq!(first([(&record, None)].into_iter()), []);
+    }
+
+    #[test]
+    fn the_heading_announces_commands_only_where_each_fix_has_one() {
+        let with = Advice {
+            sure: Sure::Try,
+            scenario: "some-stall".to_owned(),
+            what: "Have fewer readers.".to_owned(),
+            command: Some("tailback run some-stall --busy 1".to_owned()),
+        };
+        let without = Advice { command: None, ..with.clone() };
+        let all = heading(State::Affected, std::slice::from_ref(&with));
+        assert_eq!(all, "Possible fixes, each with the command that tests it");
+        assert_eq!(heading(State::Affected, &[with, without]), "Possible fixes");
     }
 
     #[test]

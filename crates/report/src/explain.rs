@@ -22,8 +22,10 @@ pub fn explanation(
     let mut text = String::new();
     let arm = explanation.arm.as_deref().map(|arm| format!(" ({})", plain(arm)));
     let (scenario, arm) = (plain(&explanation.scenario), arm.unwrap_or_default());
+    let stalls = shows_stall(explanation, record);
     let _ = match explanation.state {
-        State::Affected => writeln!(text, "Why {scenario} stalls{arm}:"),
+        State::Affected if stalls => writeln!(text, "Why {scenario} stalls{arm}:"),
+        State::Affected => writeln!(text, "What was seen of {scenario}{arm}:"),
         state => writeln!(text, "What was seen of {scenario}{arm}, {state}:"),
     };
     line(&mut text, look, "  ", &prose::cause(explanation, meta));
@@ -31,9 +33,22 @@ pub fn explanation(
     for seen in &explanation.evidence {
         line(&mut text, look, "  - ", &prose::seen(seen));
     }
-    fix(&mut text, explanation, repro::program(record), meta, look);
+    // The fix is for arms that stall.
+    if stalls || explanation.state != State::Affected {
+        fix(&mut text, explanation, repro::program(record), meta, look);
+    }
     sources(&mut text, explanation, meta, look);
     text
+}
+
+/// Whether the study is affected, and the explained arm too. Without a trial with probes, the
+/// explanation is about the whole study.
+fn shows_stall(explanation: &Explanation, record: &Judged) -> bool {
+    let is_affected = |id: &String| {
+        let mut arms = record.judgement.arms.iter();
+        arms.any(|arm| arm.id == *id && arm.state == Some(State::Affected))
+    };
+    explanation.state == State::Affected && explanation.arm.as_ref().is_none_or(is_affected)
 }
 
 fn shares(text: &mut String, look: Look, explanation: &Explanation) {
@@ -186,6 +201,22 @@ mod tests {
         record.tool.argv[0] = "/a b/tailback".to_owned();
         let named = text(&record);
         assert!(named.contains(&format!("{vm} --program '/a b/tailback'{run}")), "{named}");
+    }
+
+    #[test]
+    fn an_arm_without_the_stall_has_no_reason_and_no_fix() {
+        let record = crate::testing::record();
+        let of = |arm: Option<&str>| {
+            let explained = Explanation { arm: arm.map(str::to_owned), ..testing::explanation() };
+            explanation(&explained, &record, None, Look::default())
+        };
+        let control = of(Some("control"));
+        assert!(control.starts_with("What was seen of some-stall (control):\n"), "{control}");
+        assert!(!control.contains("Fix:"), "{control}");
+        for stalls in [of(Some("case")), of(None)] {
+            assert!(stalls.starts_with("Why some-stall stalls"), "{stalls}");
+            assert!(stalls.contains("Fix:"), "{stalls}");
+        }
     }
 
     #[test]

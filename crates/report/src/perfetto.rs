@@ -13,8 +13,8 @@ use os::terminal::line as plain;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The trace; without events if the record has no timeline.
-pub fn trace(record: &Judged) -> String {
+/// The trace. None if the record has nothing to show in it.
+pub fn trace(record: &Judged) -> Option<String> {
     let mut events = Vec::new();
     let mut named = BTreeSet::new();
     for probed in &record.probed {
@@ -31,8 +31,11 @@ pub fn trace(record: &Judged) -> String {
         events.extend(counters(live));
         events.extend(live.findings.iter().map(|finding| found(finding, live)));
     }
+    if events.is_empty() {
+        return None;
+    }
     let trace = json!({ "displayTimeUnit": "ms", "traceEvents": events });
-    format!("{trace}\n")
+    Some(format!("{trace}\n"))
 }
 
 fn event(span: &Span, arm: &str, started_ms: f64) -> Value {
@@ -120,6 +123,18 @@ fn found(finding: &Finding, live: &Live) -> Value {
 mod tests {
     use super::*;
     use model::live::{Interval, Parts};
+
+    #[test]
+    fn without_events_there_is_no_trace() {
+        let mut record = crate::testing::record();
+        assert_eq!(trace(&record), None);
+        record.facts.live = Some(Live::default());
+        assert_eq!(trace(&record), None);
+        let found = Live { findings: vec![Finding::default()], ..Live::default() };
+        record.facts.live = Some(found);
+        let trace = trace(&record);
+        assert!(trace.is_some_and(|trace| trace.contains("\"cat\":\"finding\"")));
+    }
 
     #[test]
     fn what_programs_lost_is_a_counter_that_falls_back_to_nothing() {

@@ -82,18 +82,48 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// words say, such as `tailback bisect --build COMMAND`.
 const MEASURING: [&str; 7] = ["run", "check", "study", "watch", "compare", "matrix", "advise"];
 
+/// The word before the words for another command.
+const REST: &str = "--";
+
 /// The clock of an emulated guest, unless the user or the kernel asks for another one.
 const USUAL_CLOCK: &str = "host";
 
-/// The command line that runs the study again with the same seed. For a record of a `check`, it
-/// is limited to the scenario of the record.
+/// The command line that runs the study again with the same seed, if the record tells the seed.
+/// For a record of a `check`, it is limited to the scenario of the record.
 pub fn command(record: &Judged) -> String {
     if record.live.is_some() {
         return joined(record, &NEW, &[]);
     }
-    let seed = record.plan.seed.to_string();
+    let seed = seed(record).map(|seed| seed.to_string());
+    let more: Vec<&str> = seed.iter().flat_map(|seed| ["--seed", seed.as_str()]).collect();
     let left_out = if is_over_kernels(record) { &OVER_KERNELS } else { &NEW };
-    joined(record, left_out, &["--seed", &seed])
+    joined(record, left_out, &more)
+}
+
+/// The seed of the command that made the record. None if the record does not tell it.
+fn seed(record: &Judged) -> Option<u64> {
+    // Each pair of a comparison has a seed of its own in its plans.
+    if let Some(pair) = &record.pair {
+        return Some(pair.seed);
+    }
+    match record.tool.argv.get(1).is_some_and(|word| word == "matrix") {
+        true => seed_of_matrix(record),
+        false => Some(record.plan.seed),
+    }
+}
+
+/// The seed that the user gave to `tailback matrix`. Its fresh runs have other seeds, which do not
+/// tell the one that it chose by itself.
+fn seed_of_matrix(record: &Judged) -> Option<u64> {
+    let mut words = record.tool.argv.iter().take_while(|word| *word != REST);
+    while let Some(word) = words.next() {
+        match parts(word) {
+            ("--seed", Some(value)) => return value.parse().ok(),
+            ("--seed", None) => return words.next()?.parse().ok(),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Whether [`command_to_continue`] continues the study of the record. A guest has no record of an
@@ -202,14 +232,19 @@ fn joined(record: &Judged, left_out: &LeftOut, more: &[&str]) -> String {
         words.extend(of_guest(record));
         words.push("--".to_owned());
     }
-    words.extend(given(record, left_out));
+    let mut own = given(record, left_out);
+    let mut added: Vec<String> = Vec::new();
     if record.tool.argv.get(1).is_some_and(|word| word == "check") {
         if was_one_of_several(record) && !record.tool.argv.iter().any(|word| word == QUICK) {
-            words.push(QUICK.to_owned());
+            added.push(QUICK.to_owned());
         }
-        words.extend(["--only".to_owned(), quote::word(&record.scenario)]);
+        added.extend(["--only".to_owned(), quote::word(&record.scenario)]);
     }
-    words.extend(more.iter().map(|word| quote::word(word)));
+    added.extend(more.iter().map(|word| quote::word(word)));
+    // After `--`, a flag would be one of another command: `matrix` gives those words to `run`.
+    let rest = own.iter().position(|word| word == REST).unwrap_or(own.len());
+    let rest = own.split_off(rest);
+    words.extend(own.into_iter().chain(added).chain(rest));
     words.join(" ")
 }
 
@@ -319,6 +354,26 @@ mod tests {
         assert_eq!(of(&[&compare[..], &writes].concat()), line);
         let negative = ["tailback", "run", "x", "--nice", "-10"];
         assert_eq!(of(&negative), "tailback run x --nice -10 --seed 7");
+    }
+
+    /// A run of a pair has a seed that no user gave.
+    #[test]
+    fn a_comparison_is_repeated_with_its_own_seed() {
+        let mut run = record(&["tailback", "compare", "--run", "a.toml", "b.toml", "--pairs", "6"]);
+        run.pair = Some(model::Pair { seed: 5, number: 2, first: true });
+        assert_eq!(command(&run), "tailback compare --run a.toml b.toml --pairs 6 --seed 5");
+    }
+
+    #[test]
+    fn the_seed_of_a_matrix_comes_before_the_flags_of_its_runs() {
+        let of = |own: &str| {
+            let line = format!("tailback matrix x --otps a,b{own} -- --mode nif_busy");
+            command(&record(&line.split(' ').collect::<Vec<&str>>()))
+        };
+        let with = |seed: &str| format!("tailback matrix x --otps a,b{seed} -- --mode nif_busy");
+        assert_eq!(of(" --seed 3"), with(" --seed 3"));
+        assert_eq!(of(" --seed=3"), with(" --seed 3"));
+        assert_eq!(of(""), with(""), "it does not tell its seed");
     }
 
     /// A run looks for blocks to continue only in the file that it names.

@@ -17,7 +17,7 @@ use report::{Look, Shown};
 use runner::ProbeWhen;
 use scenarios::erlang::Otps;
 use scenarios::{AnyScenario, Host};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use turns::Turns;
 
@@ -68,7 +68,7 @@ pub struct Check {
     time: Duration,
     /// Write the page to FILE [default: beside the records, in the state folder]
     #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
+    pub report: Option<PathBuf>,
     #[command(flatten)]
     pub ktap: KtapFlags,
     #[command(flatten)]
@@ -133,12 +133,15 @@ impl Run for Check {
 impl Check {
     fn ran(&self, session: &Session) -> Result<u8, Failure> {
         let asked = Briefs::asked(session, &self.brief)?;
-        let page = page_file(session, self, asked.is_some())?;
+        // The files of a guest are lost with it. So it makes no page, and no text names a file.
+        let keeps_files = guest::inside().is_none();
+        let page = page_file(session, self, keeps_files && asked.is_none())?;
         let done = studies(session, self)?;
         if done.is_empty() {
             return Err(Failure::usage("--only and --skip leave no scenario; see tailback list"));
         }
-        let files: Vec<String> = done.iter().map(Done::file).collect();
+        let file = |one: &Done| if keeps_files { one.file() } else { String::new() };
+        let files: Vec<String> = done.iter().map(file).collect();
         let shown: Vec<Shown> =
             done.iter().zip(&files).map(|(one, file)| one.shown(file)).collect();
         if let Some(undecided) = self.ktap.wanted() {
@@ -158,7 +161,7 @@ impl Check {
         match (self.json || asked.is_some(), drawn) {
             (true, Some(page)) => output::note(&format!("page: {}", page.display())),
             (true, None) => {}
-            (false, page) => end(session, &shown, self, page),
+            (false, page) => end(session, &shown, self, keeps_files, page.as_deref()),
         }
         Ok(briefs::code(asked.as_ref(), self.code(&done)))
     }
@@ -169,13 +172,17 @@ impl Check {
 }
 
 /// The file for the page; None if there is no place for it. A named file that cannot be written
-/// is refused before anything is measured. With brief records, a page is written only if it is
+/// is refused before anything is measured. Unless `by_default`, a page is written only if it is
 /// named.
-fn page_file(session: &Session, flags: &Check, brief: bool) -> Result<Option<PathBuf>, Failure> {
+fn page_file(
+    session: &Session,
+    flags: &Check,
+    by_default: bool,
+) -> Result<Option<PathBuf>, Failure> {
     match &flags.report {
         Some(named) => paths::for_page(session, "--report", named).map(Some),
-        None if brief => Ok(None),
-        None => Ok(paths::page(session, "check")),
+        None if by_default => Ok(paths::page(session, "check")),
+        None => Ok(None),
     }
 }
 
@@ -294,16 +301,23 @@ fn draw(session: &Session, all: &[Shown], path: PathBuf) -> Option<PathBuf> {
 }
 
 /// Prints the answer: the verdicts, what to change, and the page.
-fn end(session: &Session, all: &[Shown], flags: &Check, page: Option<PathBuf>) {
+fn end(session: &Session, all: &[Shown], flags: &Check, keeps_files: bool, page: Option<&Path>) {
     let look = output::look_with(flags.why);
     session.out.print(&report::check(all, look));
     of_old_kernels(session, all, look);
-    if !look.why {
-        session.out.print("\n  Reasons and limits of a verdict: tailback judge --why RECORD\n");
+    session.out.print(&further(look.why, keeps_files, page));
+}
+
+/// Where to find more: the command that reads a record, and the page.
+fn further(why: bool, keeps_files: bool, page: Option<&Path>) -> String {
+    let mut text = String::new();
+    if keeps_files && !why {
+        text.push_str("\n  Reasons and limits of a verdict: tailback judge --why RECORD\n");
     }
     if let Some(page) = page {
-        session.out.print(&format!("\n  Open in a browser: {}\n", page.display()));
+        text.push_str(&format!("\n  Open in a browser: {}\n", page.display()));
     }
+    text
 }
 
 /// Prints the known stalls of old kernels that affect this kernel, but that no scenario shows
@@ -401,6 +415,14 @@ mod tests {
         assert_eq!(code(&[complete(Affected), interrupted], 2), exit::INTERRUPTED);
         // It was interrupted before the second scenario began.
         assert_eq!(code(&[complete(Skipped)], 2), exit::INTERRUPTED);
+    }
+
+    #[test]
+    fn a_check_in_a_guest_names_no_file_to_read_or_open() {
+        assert_eq!(further(false, false, None), "");
+        assert!(further(false, true, None).contains("judge --why RECORD"));
+        let page = further(true, true, Some(Path::new("/tmp/page.html")));
+        assert_eq!(page, "\n  Open in a browser: /tmp/page.html\n");
     }
 
     #[test]

@@ -12,9 +12,11 @@ use crate::{exit, output, page, records};
 use analysis::Sides;
 use analysis::change::{ACROSS, across_all};
 use clap::ArgAction;
+use model::record::Plan;
 use model::{Change, Judged, Meta};
 use report::Shown;
 use runs::{Made, RunFlags};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 const CODES: &str = "  0    better, differs, or no difference shown\n  1    worse\n  2    bad \
@@ -58,7 +60,7 @@ pub struct Compare {
     /// Also show every figure, the reasons for the verdict, and what it cannot tell
     #[arg(long)]
     why: bool,
-    /// Also write an HTML page of the comparison to FILE
+    /// Also write an HTML page of the comparison to FILE; with -, print the page and nothing else
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// What may differ because you compare it: host, kernel, otp, tailback, or a parameter. If
@@ -73,12 +75,13 @@ impl Run for Compare {
     /// The exit code is the one of the change. If a record of the command's own runs is not in
     /// its place, it is the one of a missing need.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
+        self.check_output()?;
         if !self.runs.is_asked() {
             let (before, after) = self.kept()?;
             self.check_across(before.first().and_then(Named::meta))?;
             return self.compare(session, &before, &after, &self.across);
         }
-        if let Some(page) = self.output.as_deref().filter(|page| *page != Path::new("-")) {
+        if let Some(page) = self.output.as_deref().filter(|_| !self.prints_page()) {
             crate::paths::for_page(session, "--output", page)?;
         }
         let Made { before, after, misplaced, ended } = self.runs.make(session)?;
@@ -104,7 +107,7 @@ impl Compare {
         let count_before = before.clone().count();
         let after = self.after.iter().chain(self.pair.get(1));
         // All are read in one call, because the size limit applies to all of them together.
-        let mut before = records::named(before.chain(after))?;
+        let mut before = studies(records::named(before.chain(after))?)?;
         let after = before.split_off(count_before.min(before.len()));
         Ok((before, after))
     }
@@ -118,10 +121,10 @@ impl Compare {
         across: &[String],
     ) -> Result<u8, Failure> {
         let meta = before.first().and_then(Named::meta);
-        let (was, is) = (by_name(before), by_name(after));
-        let sides = Sides { before: &was, after: &is, meta, across, among: 1 };
-        let change = analysis::change(&sides);
-        self.show(session, &change, meta);
+        let change = change(before, after, across);
+        if !self.prints_page() {
+            self.show(session, &change, meta);
+        }
         if let Some(path) = &self.output {
             let shown: Vec<Shown> = before.iter().chain(after).map(Named::shown).collect();
             let explanations = page::explanations(&shown);
@@ -130,6 +133,21 @@ impl Compare {
             page::write(session, &page, Some(path))?;
         }
         Ok(change.state.exit_code())
+    }
+
+    /// Whether the page goes to standard output. Then nothing else does.
+    fn prints_page(&self) -> bool {
+        self.output.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Refuses to print both JSON and a page.
+    fn check_output(&self) -> Result<(), Failure> {
+        match self.json && self.prints_page() {
+            true => Err(Failure::usage(
+                "--output -: --json prints to standard output too; name a file for the page",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Refuses an unknown name in `--across`.
@@ -158,7 +176,122 @@ impl Compare {
     }
 }
 
-/// Records, each with the name that the user gave it.
-fn by_name(records: &[Named]) -> Vec<(&Judged, &str)> {
-    records.iter().map(|one| (&one.record, one.name.as_str())).collect()
+/// Refuses a record of a watch, which has no trials to compare.
+fn studies(named: Vec<Named>) -> Result<Vec<Named>, Failure> {
+    let study = |Named { name, record }: Named| {
+        if record.live.is_none() {
+            return Ok(Named { name, record });
+        }
+        // This fails for every watch, in the words of the other commands.
+        let known = records::known(record, Path::new(&name));
+        known.map(|(record, _)| Named { name, record })
+    };
+    named.into_iter().map(study).collect()
+}
+
+/// Compares the records after the change with the records before it.
+fn change(before: &[Named], after: &[Named], across: &[String]) -> Change {
+    let first = before.first();
+    let before = with_rates_of(first, before);
+    let after = with_rates_of(first, after);
+    let meta = first.and_then(Named::meta);
+    let sides =
+        Sides { before: &by_name(&before), after: &by_name(&after), meta, across, among: 1 };
+    analysis::change(&sides)
+}
+
+/// Records with the error rates of the first record, each with the name that the user gave it.
+///
+/// A `check` gives each study a rate that depends on how many studies run, and on how many are
+/// affected. So two checks give the same study different rates. `analysis::change` takes that for
+/// two ways of judging, but a comparison uses no rate of its records: their verdicts stand already,
+/// and its own error rate follows from the confidence. The page gets the records as they are.
+fn with_rates_of<'a>(
+    first: Option<&Named>,
+    records: &'a [Named],
+) -> Vec<(Cow<'a, Judged>, &'a str)> {
+    let rates = |plan: &Plan| -> Vec<f64> {
+        std::iter::once(&plan.judging).chain(&plan.also).map(|one| one.error_rate).collect()
+    };
+    let with_rates = |record: &'a Judged| {
+        let Some(first) = first.map(|first| &first.record.plan) else {
+            return Cow::Borrowed(record);
+        };
+        if rates(&record.plan) == rates(first) {
+            return Cow::Borrowed(record);
+        }
+        let mut copy = record.clone();
+        copy.facts.plan.judging.error_rate = first.judging.error_rate;
+        for (own, other) in copy.facts.plan.also.iter_mut().zip(&first.also) {
+            own.error_rate = other.error_rate;
+        }
+        Cow::Owned(copy)
+    };
+    records.iter().map(|one| (with_rates(&one.record), one.name.as_str())).collect()
+}
+
+fn by_name<'a>(records: &'a [(Cow<'_, Judged>, &'a str)]) -> Vec<(&'a Judged, &'a str)> {
+    records.iter().map(|(record, name)| (&**record, *name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::Commands;
+    use crate::{command_line, testing};
+    use model::record::Share;
+    use model::{ChangeState, Live};
+
+    fn named(name: &str, record: Judged) -> Named {
+        Named { name: name.to_owned(), record }
+    }
+
+    #[test]
+    fn a_share_of_the_error_rate_is_no_other_way_of_judging() {
+        let before = testing::affected_record();
+        let mut facts = before.facts.clone();
+        facts.plan.share_error_rate(Share { studies: 9, affected: 3, not_affected: 2 });
+        let after = scenarios::judged(facts);
+        assert!(before.plan.judging.error_rate > after.plan.judging.error_rate);
+        let found = change(&[named("a.json", before)], &[named("b.json", after)], &[]);
+        assert_eq!(found.state, ChangeState::NoDifferenceShown, "{:?}", found.reasons);
+    }
+
+    #[test]
+    fn another_margin_stays_another_way_of_judging() {
+        let before = testing::affected_record();
+        let mut after = before.clone();
+        after.plan.judging.margin *= 2.0;
+        after.plan.judging.error_rate /= 2.0;
+        let found = change(&[named("a.json", before)], &[named("b.json", after)], &[]);
+        assert_eq!(found.state, ChangeState::NotComparable);
+    }
+
+    #[test]
+    fn a_watch_is_not_compared() {
+        let study = testing::affected_record();
+        let mut watch = study.clone();
+        watch.facts.live = Some(Live::default());
+        assert!(studies(vec![named("a.json", study.clone())]).is_ok());
+        let refused = studies(vec![named("a.json", study), named("b.json", watch)]);
+        let failure = refused.err().unwrap();
+        assert_eq!(failure.code, exit::USAGE);
+        assert!(failure.line.starts_with("b.json: ") && failure.line.contains("not of a study"));
+    }
+
+    #[test]
+    fn a_page_on_standard_output_is_printed_alone() {
+        let of = |flags: &str| {
+            let line = format!("tailback compare a.json b.json {flags}");
+            match command_line::parse(line.split_whitespace()).unwrap().unwrap() {
+                Commands::Compare(compare) => compare,
+                _ => panic!("{line}: another command"),
+            }
+        };
+        assert!(of("-o -").prints_page() && !of("-o page.html").prints_page());
+        assert_eq!(of("-o - --json").check_output().unwrap_err().code, exit::USAGE);
+        for flags in ["-o -", "-o page.html --json", "--json", ""] {
+            assert!(of(flags).check_output().is_ok(), "{flags}");
+        }
+    }
 }

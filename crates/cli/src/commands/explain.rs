@@ -3,6 +3,7 @@
 use crate::command::{Failure, Run, Session, VERDICT, below};
 use crate::{output, page, paths, records};
 use model::{Explanation, Judged, Live};
+use runner::SaveError;
 use std::path::{Path, PathBuf};
 
 /// Show which task held up which in a record, and what fixes it
@@ -32,6 +33,10 @@ pub struct Explain {
     why: bool,
 }
 
+/// What `--timeline` says about a record of a watch.
+const NO_TIMELINE_OF_WATCH: &str = "no timeline: a watch records no wait step by step; --perfetto \
+    FILE writes what it saw over time";
+
 impl Run for Explain {
     /// The exit code is the one of the verdict.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
@@ -40,6 +45,9 @@ impl Run for Explain {
         if let Some(live) = &record.live {
             check_arm(&record, &self.file, self.arm.as_deref())?;
             let code = self.live(session, live, &record);
+            if self.timeline {
+                output::note(NO_TIMELINE_OF_WATCH);
+            }
             self.write_trace(&record)?;
             return Ok(code);
         }
@@ -78,27 +86,45 @@ impl Explain {
         record.judgement.state.exit_code()
     }
 
-    /// Refuses to replace a record by the trace.
+    /// Refuses to replace a record by the trace, and a folder that cannot be written. A record
+    /// without a trace would not show the latter, since nothing is written then.
     fn check_trace_file(&self) -> Result<(), Failure> {
-        match self.perfetto.as_deref().filter(|to| paths::holds_record(to)) {
-            Some(to) => Err(Failure::usage(format!(
+        let Some(to) = &self.perfetto else { return Ok(()) };
+        if paths::holds_record(to) {
+            return Err(Failure::usage(format!(
                 "--perfetto {}: the existing file is a record of tailback, and is not overwritten; \
                  name another file",
                 to.display()
-            ))),
-            None => Ok(()),
+            )));
         }
+        let target = runner::target(to);
+        let checked = target.and_then(|target| runner::check_folder(&paths::folder_of(&target)));
+        checked.map_err(|source| not_written(&SaveError { path: to.clone(), source }))
     }
 
     fn write_trace(&self, record: &Judged) -> Result<(), Failure> {
         let Some(to) = &self.perfetto else { return Ok(()) };
-        runner::save_text(&report::trace(record), to).map_err(|error| {
-            let failure = page::not_written(&error, "file");
-            Failure { line: format!("--perfetto {}", failure.line), ..failure }
-        })?;
+        let Some(trace) = report::trace(record) else {
+            output::note(no_trace(record));
+            return Ok(());
+        };
+        runner::save_text(&trace, to).map_err(|error| not_written(&error))?;
         output::note(&format!("trace: {}; open it at https://ui.perfetto.dev", to.display()));
         Ok(())
     }
+}
+
+/// Why no trace is written.
+fn no_trace(record: &Judged) -> &'static str {
+    match record.live.is_some() {
+        true => "no trace: the watch found nothing, and its record has no figures over time",
+        false => "no trace: no wait was recorded step by step",
+    }
+}
+
+fn not_written(error: &SaveError) -> Failure {
+    let failure = page::not_written(error, "file");
+    Failure { line: format!("--perfetto {}", failure.line), ..failure }
 }
 
 fn check_arm(record: &Judged, path: &Path, arm: Option<&str>) -> Result<(), Failure> {
@@ -118,5 +144,49 @@ fn show_timeline(session: &Session, explanation: &Explanation) {
     match explanation.waits.first().filter(|wait| !wait.timeline.is_empty()) {
         Some(wait) => session.out.print(&format!("\n{}", report::timeline(wait))),
         None => output::note("no timeline: no wait was recorded step by step"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit;
+    use model::live::Finding;
+
+    fn explain(perfetto: PathBuf) -> Explain {
+        Explain {
+            file: PathBuf::from("run.json"),
+            arm: None,
+            timeline: false,
+            perfetto: Some(perfetto),
+            json: false,
+            why: false,
+        }
+    }
+
+    #[test]
+    fn a_trace_without_events_is_not_written() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("run.trace");
+        let explain = explain(file.clone());
+        let mut record = crate::testing::affected_record();
+        assert!(no_trace(&record).contains("step by step"));
+        assert!(explain.write_trace(&record).is_ok() && !file.exists());
+        record.facts.live = Some(Live::default());
+        assert!(no_trace(&record).contains("watch"));
+        assert!(explain.write_trace(&record).is_ok() && !file.exists());
+        let found = Live { findings: vec![Finding::default()], ..Live::default() };
+        record.facts.live = Some(found);
+        assert!(explain.write_trace(&record).is_ok() && file.exists());
+    }
+
+    #[test]
+    fn a_trace_in_a_missing_folder_is_refused_even_if_there_is_none_to_write() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(explain(place.path().join("run.trace")).check_trace_file().is_ok());
+        let refused = explain(place.path().join("missing/run.trace")).check_trace_file();
+        let failure = refused.unwrap_err();
+        assert_eq!(failure.code, exit::USAGE);
+        assert!(failure.line.starts_with("--perfetto "), "{}", failure.line);
     }
 }

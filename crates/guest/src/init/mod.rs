@@ -9,7 +9,7 @@ mod port;
 mod reap;
 mod root;
 
-use crate::frame::{END, FrameKind, pack};
+use crate::frame::{END, FrameKind, MOST_UNPACKED, pack};
 use crate::job::{EVENTS, FACTS, Hello, Job, PLACE};
 use command::Running;
 use port::Port;
@@ -25,9 +25,6 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// The longest progress line that is passed on, in bytes.
 const LONGEST_LINE: u64 = 4 << 10;
-
-/// The largest standard output that is passed on, in bytes.
-const MOST_OUTPUT: u64 = 128 << 20;
 
 /// The folder for the command's state, including its record.
 const STATE: &str = "/run/state";
@@ -126,11 +123,15 @@ fn run_job(port: &Port, job: &Job, running: &Running) -> Result<u8, String> {
     // Reaps every process, so that orphans of a trial do not stay in /proc.
     let end = reap::until_gone(child.id());
     running.gone();
-    let output = output.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    let mut output = output.and_then(|reader| reader.join().ok()).unwrap_or_default();
     if let Some(lines) = lines {
         let _ = lines.join();
     }
     if let Some(why) = &end.why {
+        port.send(FrameKind::Warning, why.as_bytes());
+    }
+    if cut_to(&mut output, MOST_UNPACKED as usize) {
+        let why = format!("standard output: cut after {} bytes", output.len());
         port.send(FrameKind::Warning, why.as_bytes());
     }
     port.send(FrameKind::Output, &pack(&output));
@@ -160,11 +161,23 @@ fn start(job: &Job) -> std::io::Result<Child> {
 fn read_output(mut stdout: std::process::ChildStdout) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut output = Vec::new();
-        let _ = stdout.by_ref().take(MOST_OUTPUT).read_to_end(&mut output);
+        // One byte more shows that the output is too long for the host.
+        let _ = stdout.by_ref().take(MOST_UNPACKED + 1).read_to_end(&mut output);
         // Output beyond the limit is still read, so that the command can end.
         let _ = std::io::copy(&mut stdout, &mut std::io::sink());
         output
     })
+}
+
+/// Cuts an output that is longer than `most` bytes at the end of a line. Returns whether it did.
+fn cut_to(output: &mut Vec<u8>, most: usize) -> bool {
+    let is_longer = output.len() > most;
+    if is_longer {
+        output.truncate(most);
+        let end = output.iter().rposition(|byte| *byte == b'\n');
+        output.truncate(end.map_or(0, |end| end + 1));
+    }
+    is_longer
 }
 
 fn pass_lines(stderr: std::process::ChildStderr, port: Port) -> JoinHandle<()> {
@@ -222,6 +235,19 @@ fn end_machine() -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_output_that_is_too_long_for_the_host_ends_with_a_whole_line() {
+        let cut = |text: &str| {
+            let mut output = text.as_bytes().to_vec();
+            let is_cut = cut_to(&mut output, 8);
+            (String::from_utf8(output).unwrap(), is_cut)
+        };
+        assert_eq!(cut("one\ntwo\n"), ("one\ntwo\n".to_owned(), false));
+        assert_eq!(cut("one\nthree\n"), ("one\n".to_owned(), true));
+        assert_eq!(cut("one\ntwo\n3"), ("one\ntwo\n".to_owned(), true));
+        assert_eq!(cut("\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"), (String::new(), true));
+    }
 
     #[test]
     fn the_record_is_found_beside_locks_and_unfinished_records() {

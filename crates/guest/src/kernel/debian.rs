@@ -14,6 +14,17 @@ use std::path::{Path, PathBuf};
 /// The newest kernel of sid, of any series.
 const SID: &str = "sid";
 
+/// What apt says if it cannot find or reach a server.
+const NO_NETWORK: &[&str] = &[
+    "Could not resolve",
+    "Temporary failure resolving",
+    "System error resolving",
+    "Something wicked happened resolving",
+    "Could not connect",
+    "Cannot initiate the connection",
+    "Unable to connect",
+];
+
 /// A kernel in the lists of a suite.
 struct Found {
     apt: Apt,
@@ -276,9 +287,7 @@ fn affects_every_suite(error: &GuestError) -> bool {
         GuestError::Debian(DebianError::Tool(ToolError::NotFound { .. })) => true,
         // apt has no exit code for it.
         GuestError::Debian(DebianError::Tool(ToolError::Failed { why, .. })) => {
-            ["Could not resolve", "Could not connect", "Unable to connect"]
-                .iter()
-                .any(|words| why.contains(words))
+            NO_NETWORK.iter().any(|words| why.contains(words))
         }
         _ => false,
     }
@@ -440,6 +449,23 @@ mod tests {
         }
         let noted = "debian:6.12: trixie could not be read: ";
         assert!(notes.len() == 1 && notes[0].starts_with(noted), "{notes:?}");
+    }
+
+    #[test]
+    fn without_a_network_one_suite_is_tried_and_no_other() {
+        let affects = |why: &str| affects_every_suite(&DebianError::tool("apt-get", why).into());
+        for why in [
+            "Could not resolve 'deb.debian.org'",
+            "Temporary failure resolving 'deb.debian.org'",
+            "System error resolving 'deb.debian.org:http' - getaddrinfo (5: Input/output error)",
+            "Something wicked happened resolving 'deb.debian.org:http' (-5 - No address)",
+            "Could not connect to 127.0.0.1:9 (127.0.0.1). - connect (111: Connection refused)",
+            "Cannot initiate the connection to deb.debian.org:80 (2a04:4e42::644).",
+            "Unable to connect to deb.debian.org:http:",
+        ] {
+            assert!(affects(&format!("E: Failed to fetch http://d/x  {why}")), "{why}");
+        }
+        assert!(!affects("E: Failed to fetch http://d/x  404  Not Found"));
     }
 
     #[test]

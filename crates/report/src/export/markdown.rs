@@ -27,14 +27,27 @@ fn one(shown: &Shown) -> String {
     list(&mut text, advice::heading(state, &advice), changes);
     let _ = writeln!(
         text,
-        "\n{}; tailback {}, seed {}. Medians over trials with {:.0}% intervals. Repeat: {}",
+        "\n{}; tailback {}{} Repeat: {}",
         escaped(&crate::text::host(&record.machine)),
         escaped(&record.tool.version),
-        record.plan.seed,
-        record.plan.judging.confidence * 100.0,
+        seed_and_figures(record),
         code(&repro::command(record))
     );
     text
+}
+
+/// The seed, and what the figures are. A watch has no seed, and without trials there are no
+/// figures.
+fn seed_and_figures(record: &Judged) -> String {
+    if record.live.is_some() {
+        return ".".to_owned();
+    }
+    let seed = record.plan.seed;
+    if record.trials.is_empty() {
+        return format!(", seed {seed}.");
+    }
+    let confidence = record.plan.judging.confidence * 100.0;
+    format!(", seed {seed}. Medians over trials with {confidence:.0}% intervals.")
 }
 
 /// A command, shown literally. A command with backticks stands between more of them than it has
@@ -148,6 +161,24 @@ mod tests {
         let text = markdown(&[Shown::new(&record, None, "x")]);
         let row = text.lines().find(|line| line.contains("img")).unwrap();
         assert!(row.starts_with("| a&#124;b &#60;img&#62; &#64;all [x&#93;(http://y) |"), "{row}");
+    }
+
+    #[test]
+    fn what_a_record_does_not_have_is_left_out_below_its_table() {
+        let mut record = testing::record();
+        let below = |record: &Judged| {
+            let text = markdown(&[Shown::new(record, None, "x")]);
+            text.lines().last().unwrap_or_default().to_owned()
+        };
+        let study = below(&record);
+        assert!(study.contains(", seed 1. Medians over trials with 95% intervals. Rep"), "{study}");
+        record.trials.clear();
+        let not_run = below(&record);
+        assert!(not_run.contains(", seed 1. Repeat: "), "{not_run}");
+        record.facts.live = Some(model::Live::default());
+        let watch = below(&record);
+        assert!(!watch.contains("seed") && !watch.contains("Medians"), "{watch}");
+        assert!(watch.contains(". Repeat: "), "{watch}");
     }
 
     #[test]

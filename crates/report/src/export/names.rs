@@ -50,9 +50,9 @@ pub struct Names {
     nodes: Known,
     /// The names of the current interval that have no series of their own.
     folded: BTreeSet<(String, String)>,
-    /// The owners of the groups, by the value of the `group` label. Only groups with a known
-    /// owner are listed.
-    groups: BTreeMap<String, Labels>,
+    /// The owners of the groups in the labels `group`, `limit` and `culprit_group`, by the value of
+    /// the label, and when each was last present. Only groups with a known owner are listed.
+    groups: BTreeMap<String, (Labels, f64)>,
     /// The time of the current interval, in seconds.
     now_s: f64,
 }
@@ -98,13 +98,14 @@ impl Names {
         for known in [&mut self.programs, &mut self.findings, &mut self.nodes] {
             known.forget(last_s);
         }
-        self.groups.retain(|group, _| self.programs.names.contains_key(group));
+        self.groups
+            .retain(|group, (_, at_s)| *at_s >= last_s || self.programs.names.contains_key(group));
     }
 
     /// The labels of each group whose owner is known: the group, and the names of its unit,
     /// container or pod.
     pub(super) fn groups(&self) -> Vec<Labels> {
-        let labels = |(group, names): (&String, &Labels)| {
+        let labels = |(group, (names, _)): (&String, &(Labels, f64))| {
             [vec![("group", group.clone())], names.clone()].concat()
         };
         self.groups.iter().map(labels).collect()
@@ -131,7 +132,8 @@ impl Names {
         let stall = watch::findings::find(&finding.stall).map_or(OTHER, |stall| stall.id);
         let culprit = finding.culprits.first().map_or_else(String::new, |one| short(&one.name));
         let culprit_group = culprit_group(finding);
-        let limit = Subject::of(finding).limit().map_or_else(String::new, ending);
+        let subject = Subject::of(finding);
+        let limit = subject.limit().map_or_else(String::new, ending);
         let victim = format!("{name}\0{group}\0{stall}\0{limit}");
         let own = [labels(name, group), vec![("limit", limit)]].concat();
         let by = match &culprit_group {
@@ -149,6 +151,13 @@ impl Names {
             };
         all.extend([("stall", stall.to_owned()), ("culprit", culprit)]);
         all.extend(culprit_group.map(|group| ("culprit_group", group)));
+        let of_culprit = finding.culprits.first().and_then(|one| one.group.as_deref());
+        for (label, group) in [("limit", subject.limit()), ("culprit_group", of_culprit)] {
+            // A label that was folded has another value.
+            if let Some(group) = group.filter(|group| all.contains(&(label, ending(group)))) {
+                self.add_owner(ending(group), finding.workloads.get(group));
+            }
+        }
         all
     }
 
@@ -173,9 +182,8 @@ impl Names {
         let (name, group) = (short(&program.name), group(program));
         let is_own = self.programs.gets_series(&group, &name, self.now_s);
         let is_known = is_own || self.programs.names.contains_key(&group);
-        let names = program.workload.as_ref().filter(|_| is_known).map(workload);
-        if let Some(names) = names.filter(|names| !names.is_empty()) {
-            self.groups.insert(group.clone(), names);
+        if is_known {
+            self.add_owner(group.clone(), program.workload.as_ref());
         }
         if is_own {
             return (name, group);
@@ -183,6 +191,14 @@ impl Names {
         let shown = if is_known { group.clone() } else { OTHER.to_owned() };
         self.folded.insert((group, name));
         (OTHER.to_owned(), shown)
+    }
+
+    /// Keeps the names of the owner of a group in a label, if they are known.
+    fn add_owner(&mut self, group: String, owner: Option<&Workload>) {
+        let names = owner.map(workload).unwrap_or_default();
+        if !names.is_empty() {
+            self.groups.insert(group, (names, self.now_s));
+        }
     }
 }
 
@@ -311,6 +327,15 @@ mod tests {
         Program { name: name.into(), group: Some(group.into()), ..Program::default() }
     }
 
+    /// The facts of a finding about the quota of the group `/pod`, which is above the victim.
+    fn quota_of_pod() -> Opaque {
+        Opaque::of(&serde_json::json!({
+            "group": "/pod", "whose": "ancestor", "quota_us": 20_000, "period_us": 100_000,
+            "changed": false, "throttled_periods": 0.5, "throttled_ms_per_s": 200.0, "threads": 1,
+            "cause": "used-up"
+        }))
+    }
+
     fn values(labels: Labels) -> Vec<String> {
         labels.into_iter().map(|(_, value)| value).collect()
     }
@@ -334,11 +359,7 @@ mod tests {
     #[test]
     fn all_programs_under_one_limit_have_the_same_label() {
         let mut names = Names::bounded();
-        let quota = Opaque::of(&serde_json::json!({
-            "group": "/pod", "whose": "ancestor", "quota_us": 20_000, "period_us": 100_000,
-            "changed": false, "throttled_periods": 0.5, "throttled_ms_per_s": 200.0, "threads": 1,
-            "cause": "used-up"
-        }));
+        let quota = quota_of_pod();
         let mut of = |stall: &str, victim: &str, facts: &Opaque| {
             let victim = program(victim, &format!("/pod/{victim}"));
             let finding = Finding {
@@ -435,6 +456,43 @@ mod tests {
         // The same holds for a group that was absent for long.
         names.begin(9.0);
         names.forget(5.0);
+        assert!(names.groups().is_empty());
+    }
+
+    #[test]
+    fn the_owners_of_a_limit_and_of_a_culprit_are_named_too() {
+        let mut names = Names::bounded();
+        let pod = |name: &str| Workload::Pod(Pod { name: Some(name.to_owned()), ..Pod::default() });
+        let owners = ["/", "/pod", "/one"].map(|group| (group.to_owned(), pod(group)));
+        let finding = |stall: &str, victim: &str, culprit: &str, facts: Opaque| Finding {
+            stall: stall.to_owned(),
+            victim: program("web", victim),
+            culprits: vec![program("redis", culprit)],
+            facts,
+            workloads: BTreeMap::from(owners.clone()),
+            ..Finding::default()
+        };
+        let of_limit = finding("cpu-quota", "/pod/web", "/pod/web", quota_of_pod());
+        let asleep = finding(NAMES_CULPRIT_GROUP, "/web", "/one", Opaque::default());
+        // The group of this culprit is in no label.
+        let neighbour = finding("neighbour", "/web", "/", Opaque::default());
+        for one in [&of_limit, &asleep, &neighbour] {
+            names.finding(one);
+        }
+        let named = |group: &str| vec![("group", group.to_owned()), ("k8s_pod", group.to_owned())];
+        assert_eq!(names.groups(), [named("/one"), named("/pod")]);
+        // They are kept for as long as their findings.
+        names.begin(9.0);
+        names.finding(&of_limit);
+        names.forget(5.0);
+        assert_eq!(names.groups(), [named("/pod")]);
+        // A finding without a series of its own has no limit.
+        names.forget(10.0);
+        for number in 0..FINDINGS.all {
+            let victim = format!("/eve/{number}");
+            names.finding(&finding("neighbour", &victim, "/", Opaque::default()));
+        }
+        assert_eq!(names.finding(&of_limit)[2], ("limit", String::new()));
         assert!(names.groups().is_empty());
     }
 

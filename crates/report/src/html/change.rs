@@ -10,6 +10,9 @@ use model::prose::figures::{self, heading};
 use model::{Basis, Change, ChangeState, Difference, Meta};
 use std::collections::BTreeSet;
 
+/// Where the rows are that a table has no room for.
+const REST: &str = "tailback compare --json lists all";
+
 /// The section of a comparison.
 ///
 /// # Errors
@@ -17,7 +20,9 @@ use std::collections::BTreeSet;
 pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportError> {
     let mut differs = Table::new(["what", "before", "after"]);
     differs.rows = change.differs.iter().map(|setting| prose::setting(setting).into()).collect();
-    differs.rows.truncate(chart::MOST_ROWS);
+    let cut_differs = figure::cut(&mut differs, REST);
+    let mut every = every_figure(change, meta);
+    let cut_every = figure::cut(&mut every, REST);
     let (reasons, steps) = (prose::reasons(change, meta), prose::suggestions(change));
     let mut charts = Vec::new();
     for name in judged(change) {
@@ -35,10 +40,12 @@ pub fn section(change: &Change, meta: Option<&Meta>) -> Result<Markup, ReportErr
                 @for (place, chart) in charts.iter().enumerate() { (figure::figure(chart, &format!("d{place}"))) }
             }
             @if !differs.rows.is_empty() { h3 { "What is not the same" } (figure::scroll(&differs, "what is not the same")) }
+            @if let Some(note) = &cut_differs { p.note { (note) } }
             @if !change.arms.is_empty() {
                 h3 { "Every figure" }
                 p.note { (prose::note(change.basis)) }
-                (figure::scroll(&every_figure(change, meta), "every figure"))
+                (figure::scroll(&every, "every figure"))
+                @if let Some(note) = &cut_every { p.note { (note) } }
             }
         }
     })
@@ -75,7 +82,6 @@ fn every_figure(change: &Change, meta: Option<&Meta>) -> Table {
             figures.map(|(name, found)| row(change.basis, &arm.id, (name, found), meta).into());
         table.rows.extend(rows);
     }
-    table.rows.truncate(chart::MOST_ROWS);
     table
 }
 
@@ -102,6 +108,7 @@ fn row(
 mod tests {
     use super::*;
     use crate::change::testing::change;
+    use model::change::{Setting, SettingName};
 
     #[test]
     fn the_page_says_what_the_text_says() {
@@ -113,6 +120,28 @@ mod tests {
             assert!(page.contains(&escaped), "{sentence}: {page}");
         }
         assert!(page.contains("tailback compare --run") && page.contains("900 ms/s (898 to 902)"));
+    }
+
+    #[test]
+    fn a_table_without_all_rows_says_so() {
+        let mut many = change(ChangeState::Differs, Basis::Blocks);
+        assert!(!section(&many, None).unwrap().into_string().contains("rows are listed"));
+        let case = &mut many.arms[1];
+        let plain = Difference { state: None, ..case.measures["lost"].clone() };
+        for number in 0..250 {
+            case.measures.insert(format!("figure{number}"), plain.clone());
+            many.differs.push(Setting {
+                what: SettingName::Parameter(format!("parameter{number}")),
+                arms: Vec::new(),
+                before: Some("one".into()),
+                after: None,
+            });
+        }
+        let page = section(&many, None).unwrap().into_string();
+        for rows in ["200 of 250 rows are listed; tailback", "200 of 252 rows are listed; tailback"]
+        {
+            assert!(page.contains(rows), "{rows}: {page}");
+        }
     }
 
     #[test]

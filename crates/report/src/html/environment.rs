@@ -35,8 +35,11 @@ pub fn environment(record: &Judged) -> Table {
     }
     add("tailback", Some(record.tool.version.clone()));
     add("started", Some(record.started.clone()));
-    add("took", Some(format!("{:.0} s, {} trials", record.elapsed_s, record.trials.len())));
-    add("seed", Some(record.plan.seed.to_string()));
+    // A watch runs no trials and makes no random choice.
+    let is_study = record.live.is_none();
+    let trials = is_study.then(|| format!(", {} trials", record.trials.len()));
+    add("took", Some(format!("{:.0} s{}", record.elapsed_s, trials.unwrap_or_default())));
+    add("seed", is_study.then(|| record.plan.seed.to_string()));
     table
 }
 
@@ -91,4 +94,23 @@ fn of_vm(vm: &Vm) -> String {
         vm.dirty_io,
         program(vm)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_has_neither_trials_nor_a_seed() {
+        let mut record = crate::testing::record();
+        let row = |record: &Judged, what: &str| {
+            let rows = environment(record).rows;
+            rows.into_iter().find(|row| row[0] == what).map(|row| row[1].clone())
+        };
+        assert_eq!(row(&record, "took").as_deref(), Some("3 s, 4 trials"));
+        assert_eq!(row(&record, "seed").as_deref(), Some("1"));
+        record.facts.live = Some(model::Live::default());
+        assert_eq!(row(&record, "took").as_deref(), Some("3 s"));
+        assert_eq!(row(&record, "seed"), None);
+    }
 }

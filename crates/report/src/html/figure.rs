@@ -1,6 +1,6 @@
 //! A chart on the page: drawing, legend, text, and the table of its figures.
 
-use crate::chart::{Chart, Table};
+use crate::chart::{Chart, MOST_ROWS, Table};
 use crate::prose::plain;
 use maud::{Markup, PreEscaped, html};
 
@@ -32,6 +32,13 @@ pub fn details(table: &Table, title: &str) -> Markup {
             (scroll(table, title))
         }
     }
+}
+
+/// Cuts a table to [`MOST_ROWS`]. Returns a note if rows were cut; `rest` says where they are.
+pub fn cut(table: &mut Table, rest: &str) -> Option<String> {
+    let rows = table.rows.len();
+    table.rows.truncate(MOST_ROWS);
+    (rows > MOST_ROWS).then(|| format!("{MOST_ROWS} of {rows} rows are listed; {rest}"))
 }
 
 /// Whether every cell of a column is a whole number.

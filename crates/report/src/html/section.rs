@@ -99,10 +99,17 @@ fn why(one: &Shown) -> Markup {
     html! {
         (sentences("Why", &prose.why()))
         (sentences("Notes", &notes))
-        @if !one.record.judgement.arms.is_empty() {
-            h3 { "All figures" }
-            (figure::details(&arms(one.record), "all arms"))
-        }
+        @if !one.record.judgement.arms.is_empty() { (all_figures(one.record)) }
+    }
+}
+
+fn all_figures(record: &Judged) -> Markup {
+    let mut table = arms(record);
+    let cut = figure::cut(&mut table, "the rest is in the record");
+    html! {
+        h3 { "All figures" }
+        (figure::details(&table, "all arms"))
+        @if let Some(note) = &cut { p.note { (note) } }
     }
 }
 
@@ -134,7 +141,6 @@ fn arms(record: &Judged) -> Table {
             ]);
         }
     }
-    table.rows.truncate(chart::MOST_ROWS);
     table
 }
 
@@ -250,6 +256,21 @@ mod tests {
         let section = section(&Shown::new(&record, None, "a"), 0, 1).unwrap().into_string();
         assert!(section.contains("class=\"scroll\" tabindex=\"0\""), "{section}");
         assert!(section.contains("aria-label=\"What was seen\"><pre>"), "{section}");
+    }
+
+    #[test]
+    fn a_table_without_all_figures_says_so() {
+        let mut record = testing::record();
+        let figures = |record: &Judged| all_figures(record).into_string();
+        assert!(!figures(&record).contains("rows are listed"));
+        let case = &mut record.judgement.arms[1];
+        let estimate = case.measures["lost"].clone();
+        for number in 0..250 {
+            case.measures.insert(format!("figure{number}"), estimate.clone());
+        }
+        let page = figures(&record);
+        assert!(page.contains("200 of 252 rows are listed; the rest is in the record"), "{page}");
+        assert_eq!(page.matches("<tr>").count(), 201);
     }
 
     #[test]

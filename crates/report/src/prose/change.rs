@@ -123,11 +123,11 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
             format!("These arms are on one side only and are not compared: {}.", listed(arms))
         }
         ChangeReason::ControlChanged { arm, measure, shift } => format!(
-            "{} changed too, though it has no cause to stall: \"{}\" {}. Only the machine can \
-             change a control, so this difference is subtracted.",
+            "{} changed too, though it has no cause to stall: \"{}\" {}. {}",
             plain(arm),
             heading(measure, meta),
-            figures::shift(shift)
+            figures::shift(shift),
+            changed_the_control(change)
         ),
         ChangeReason::Claim { error_rate } => format!(
             "A difference is called {} if its whole interval is above the margin ({}). Over all \
@@ -175,6 +175,18 @@ fn reason(reason: &ChangeReason, change: &Change, meta: Option<&Meta>) -> String
         ChangeReason::Confounded { by } => {
             let things: Vec<String> = by.iter().map(|thing| thing_of(thing)).collect();
             format!("The two sides differ in {}.", listed(&things))
+        }
+    }
+}
+
+/// What may have changed a control, and what follows from it.
+fn changed_the_control(change: &Change) -> &'static str {
+    match change.differs.is_empty() {
+        true => "Only the machine can change a control, so this difference is subtracted.",
+        // A control runs on the same kernel and OTP as its case, and has most of its settings.
+        false => {
+            "A setting that differs may have changed the control, and not only the machine. This \
+             difference is subtracted, so the figures do not contain this part of the effect."
         }
     }
 }
@@ -463,6 +475,17 @@ mod tests {
             shift: difference(20.0, 900.0).comparison,
         };
         assert!(said(&moved).starts_with("control changed too"), "{}", said(&moved));
+        assert!(said(&moved).contains("Only the machine can change a control"));
+        let kernel = Setting {
+            what: SettingName::Kernel,
+            arms: Vec::new(),
+            before: Some("6.0".into()),
+            after: Some("6.1".into()),
+        };
+        let across = Change { differs: vec![kernel], ..change.clone() };
+        let moved = reason(&moved, &across, None);
+        assert!(!moved.contains("Only the machine"), "{moved}");
+        assert!(moved.ends_with("the figures do not contain this part of the effect."), "{moved}");
         let none = ChangeReason::NoInterval { arms: vec!["case".to_owned()] };
         assert!(said(&none).starts_with("For case there are too few blocks"));
     }

@@ -42,8 +42,9 @@ pub struct Bisect {
     #[arg(required_unless_present = "build", conflicts_with = "build")]
     pub(super) kernels: Vec<String>,
     /// Build the checked-out commit with COMMAND, run at the top of the tree. If it fails, the
-    /// commit is skipped; an exit code of 128 or more stops the bisection. As root, set ARCH,
-    /// CROSS_COMPILE or LLVM in COMMAND: it gets few variables of the environment
+    /// commit is skipped; an exit code of 128 or more stops the bisection. COMMAND must leave the
+    /// files that git tracks as they were: else the next commit cannot be checked out. As root, set
+    /// ARCH, CROSS_COMPILE or LLVM in COMMAND: it gets few variables of the environment
     #[arg(long, value_name = "COMMAND")]
     pub(super) build: Option<String>,
     /// The kernel that the build makes, in the form that --kernel of `tailback vm` takes; a path

@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Size limit of a git answer that is read, in bytes.
 const LONGEST: usize = 64 << 20;
 
+/// Most characters of a message of git that are shown.
+const LONGEST_MESSAGE: usize = 500;
+
 /// How long a build may take to end after it was asked to. It removes half-written files in this
 /// time.
 const GRACE: Duration = Duration::from_secs(30);
@@ -255,11 +258,20 @@ impl<'a> Tree<'a> {
             .run_to_end(LONGEST, Instant::now() + PATIENCE, &|| false)
             .map_err(|error| broken(&error.to_string()))?;
         if !ran.status.is_some_and(|status| status.success()) {
-            let said = String::from_utf8_lossy(&ran.stderr);
-            return Err(broken(said.lines().next().unwrap_or("it failed")));
+            return Err(broken(&message(&ran.stderr)));
         }
         let text = String::from_utf8_lossy(&ran.stdout);
         Ok(text.trim_end_matches('\n').to_owned())
+    }
+}
+
+/// What git wrote to standard error, as one line. Names of files are on lines of their own.
+fn message(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words.is_empty() {
+        true => "it failed".to_owned(),
+        false => words.join(" ").chars().take(LONGEST_MESSAGE).collect(),
     }
 }
 
@@ -538,6 +550,24 @@ mod tests {
         assert_eq!(tree.end("--bad", "main").unwrap(), new);
         let empty = tempfile::tempdir().unwrap();
         assert!(Tree::open(empty.path(), &not).is_err());
+    }
+
+    #[test]
+    fn a_file_that_a_build_changed_is_named_if_the_next_commit_cannot_be_checked_out() {
+        if !has_git() {
+            return;
+        }
+        let folder = tree(2);
+        let not = || false;
+        let tree = Tree::open(folder.path(), &not).unwrap();
+        std::fs::write(folder.path().join("number"), "changed").unwrap();
+        let commit = tree.commit("main~1").unwrap();
+        let failure = tree.check_out(&commit).unwrap_err();
+        let words: Vec<&str> = failure.line.split(' ').collect();
+        assert!(words.contains(&"number"), "{failure:?}");
+        assert_eq!(failure.line.lines().count(), 1, "{failure:?}");
+        assert_eq!(message(b"\n \n"), "it failed");
+        assert_eq!(message(&[b'x'; 999]).len(), LONGEST_MESSAGE);
     }
 
     #[test]

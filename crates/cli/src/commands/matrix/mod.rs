@@ -66,7 +66,8 @@ impl Matrix {
             Asked::Kernels(_) => {
                 let loop_devices = inner(id, &words)?.loop_devices;
                 let hardware = self.machine.clone();
-                host = Host::look(session.machine(), hardware, names.len(), loop_devices)?;
+                let guests = at_once(names.len(), self.bisect);
+                host = Host::look(session.machine(), hardware, guests, loop_devices)?;
                 Way::Guests(Guests { session, host: &host, interrupted: &interrupted })
             }
         };
@@ -93,6 +94,12 @@ impl Matrix {
         let own = || row::code(&rows, self.expect.then(|| ladder::held(&ladder)));
         Ok(code.unwrap_or_else(own))
     }
+}
+
+/// The number of guests that exist at the same time, for this number of versions. A bisection runs
+/// both ends together, and then one version at a time. Fresh runs are pairs.
+fn at_once(versions: usize, bisect: bool) -> usize {
+    if bisect { versions.min(2) } else { versions }
 }
 
 /// The rows of all names, or of as many as are needed to find the boundary.
@@ -143,5 +150,16 @@ impl analysis::ladder::Runs for Halving<'_> {
         let rows = places.iter().filter_map(|place| self.rows[*place].as_ref());
         let versions: Vec<_> = rows.map(Row::version).collect();
         analysis::ladder::ladder(&versions, Some(self.scenario.meta()), Some("otp"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bisection_needs_room_for_two_guests() {
+        assert_eq!([1, 2, 9].map(|versions| at_once(versions, true)), [1, 2, 2]);
+        assert_eq!(at_once(9, false), 9);
     }
 }

@@ -100,6 +100,11 @@ impl Inner {
                 loop_devices: needs_loop_devices(run.scenario.meta().id),
                 ..inner
             },
+            Allowed::Check(Check { report: Some(_), .. }) => {
+                return Err(Failure::usage(
+                    "vm -- check --report: no page comes back from a guest; use --json or --why",
+                ));
+            }
             Allowed::Check(check) => Inner {
                 json: check.json,
                 ktap: check.ktap.wanted(),
@@ -195,6 +200,7 @@ mod tests {
             "man /tmp",
             "run mmap-lock --busy x",
             "watch --for 3s --record /tmp/w.json",
+            "check --report /tmp/page.html",
             "run mmap-lock --brief --into /tmp",
             "check --brief --into=/tmp",
         ] {

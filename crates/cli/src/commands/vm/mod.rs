@@ -91,17 +91,28 @@ impl Vm {
             Pause::End(Outcome::Done { code, output, record }) => {
                 finish(program, &session, inner, path, code, &output, record)
             }
-            Pause::End(Outcome::Failed { ending, record }) => {
+            Pause::End(Outcome::Failed { ending, output, record }) => {
                 let kept = path.and_then(|path| keep_partial(&session, record.as_deref()?, &path));
-                Ok(failed(program, &session, &ending, kept.as_deref(), inner))
+                Ok(failed(program, &session, &ending, &output, kept.as_deref(), inner))
             }
-            Pause::Interrupted(partial) => match partial {
-                Some(Outcome::Done { output, record, .. }) => {
+            Pause::Interrupted(partial) => match partial.and_then(results) {
+                Some((output, record)) => {
                     finish(program, &session, inner, path, exit::INTERRUPTED, &output, record)
                 }
-                _ => Err(session.ended_without_result()),
+                None => Err(session.ended_without_result()),
             },
             Pause::Step => Err(Failure::broken("the guest was left before its end")),
+        }
+    }
+}
+
+/// The standard output and the record that an interrupted guest sent, if it sent any. A guest whose
+/// time was over before has sent them too.
+fn results(outcome: Outcome) -> Option<(String, Option<String>)> {
+    match outcome {
+        Outcome::Done { output, record, .. } => Some((output, record)),
+        Outcome::Failed { output, record, .. } => {
+            (record.is_some() || !output.is_empty()).then_some((output, record))
         }
     }
 }
@@ -223,16 +234,19 @@ pub fn taken_over(session: &GuestSession, text: &str) -> Result<Judged, Failure>
     Ok(scenarios::judged(facts))
 }
 
-/// Reports a guest that did not end by the end of its command. Returns the exit code.
+/// Reports a guest that did not end by the end of its command, and what its command had printed.
+/// Returns the exit code.
 fn failed(
     program: &Program,
     session: &GuestSession,
     ending: &Ending,
+    output: &str,
     kept: Option<&Path>,
     inner: &Inner,
 ) -> u8 {
     let tail = console(session, ending);
-    if inner.scenario.is_some() {
+    let output = unkept(inner, output, kept);
+    if inner.scenario.is_some() && output.is_none() {
         show_kept(session, kept);
     }
     if let Some(undecided) = inner.ktap {
@@ -247,11 +261,21 @@ fn failed(
             "why": ending.sentence(),
             "guest": facts,
             "record": kept,
+            "output": output,
             "console": tail,
         });
         program.out.value(&result);
+    } else if let Some(output) = output {
+        program.out.print(&os::terminal::lines(output));
     }
     exit::BROKEN
+}
+
+/// What the command of such a guest had printed, if that is all that is left of it: a record has
+/// everything. Half of a KTAP output would be a wrong one.
+fn unkept<'a>(inner: &Inner, output: &'a str, kept: Option<&Path>) -> Option<&'a str> {
+    let is_wanted = kept.is_none() && inner.ktap.is_none();
+    (is_wanted && !output.trim().is_empty()).then_some(output)
 }
 
 /// Reports what is left of the study of such a guest.
@@ -286,6 +310,31 @@ mod tests {
         assert!([exit::NEED, exit::BROKEN, 101, 137].into_iter().all(unexplained));
         assert!(![0, 1, exit::USAGE, exit::INTERRUPTED].into_iter().any(unexplained));
         assert!(!is_unexplained(exit::BROKEN, "{\"result\": \"..\"}"));
+    }
+
+    #[test]
+    fn what_a_guest_sent_after_its_limit_is_kept_when_a_signal_comes() {
+        let failed = |output: &str, record: Option<&str>| {
+            let ending = Ending::TimeOut { limit: std::time::Duration::from_secs(9) };
+            let record = record.map(str::to_owned);
+            results(Outcome::Failed { ending, output: output.to_owned(), record })
+        };
+        assert_eq!(failed("", Some("{}")), Some((String::new(), Some("{}".to_owned()))));
+        assert_eq!(failed("a table", None), Some(("a table".to_owned(), None)));
+        assert_eq!(failed("", None), None);
+    }
+
+    #[test]
+    fn at_the_limit_the_output_is_printed_unless_a_record_was_kept() {
+        let unkept = |line: &str, output: &str, kept: Option<&str>| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let inner = Inner::parse(&words).unwrap();
+            unkept(&inner, output, kept.map(Path::new)).is_some()
+        };
+        assert!(unkept("check", "a table", None) && unkept("watch --for 9s --json", "{}", None));
+        assert!(!unkept("run mmap-lock", "a table", Some("a.json")));
+        assert!(!unkept("check --format ktap", "KTAP version 1", None));
+        assert!(!unkept("check", "\n", None));
     }
 
     #[test]

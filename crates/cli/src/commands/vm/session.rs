@@ -155,6 +155,8 @@ pub struct Host {
     loop_devices: bool,
     /// The kernels whose driver of loop devices was not found. It is searched for only once.
     without_loop: RefCell<BTreeSet<String>>,
+    /// The kernels that `--refresh` has fetched again. Each is looked up before each boot.
+    refreshed: RefCell<BTreeSet<String>>,
 }
 
 impl Host {
@@ -172,10 +174,9 @@ impl Host {
         let host_cpus = u32::try_from(facts.allowed_cpus.len()).unwrap_or(1);
         let arch = machine.arch().map_err(failure)?;
         let program = std::fs::metadata(machine.program()).map_or(0, |metadata| metadata.len());
-        // The guests of a matrix exist side by side, so each gets a part of the memory.
-        let available = memory::available(Path::new("/proc")).map(|all| all / guests.max(1) as u64);
-        guest::check_size(machine.cpus, machine.memory, host_cpus, available, program)
-            .map_err(failure)?;
+        let available = memory::available(Path::new("/proc"));
+        let Machine { cpus, memory, .. } = machine;
+        guest::check_size(cpus, memory, guests, host_cpus, available, program).map_err(failure)?;
         if let Some(root) = machine.root.as_ref().filter(|root| !root.is_dir()) {
             return Err(Failure::usage(format!("--root {}: no folder", root.display())));
         }
@@ -186,6 +187,7 @@ impl Host {
             facts,
             loop_devices,
             without_loop: RefCell::default(),
+            refreshed: RefCell::default(),
         })
     }
 
@@ -202,7 +204,10 @@ impl Host {
             guest::find_kernel(name, arch, &self.cache, search, &mut note, interrupted)
                 .map_err(failure)
         };
-        let kernel = find(self.machine.refresh)?;
+        let kernel = match self.machine.refresh {
+            true => once(&mut self.refreshed.borrow_mut(), name, &mut find)?,
+            false => find(false)?,
+        };
         if loop_devices && kernel.lacks_loop() {
             output::complain(&format!(
                 "{name}: its driver of loop devices is a module that is not beside it, so its \
@@ -298,6 +303,17 @@ impl Host {
             root: self.machine.root.as_deref().map(name_of_root),
         }
     }
+}
+
+/// Finds something that is fetched again only if that has not been done under this name.
+fn once<T>(
+    refreshed: &mut BTreeSet<String>,
+    name: &str,
+    find: &mut dyn FnMut(bool) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let found = find(!refreshed.contains(name))?;
+    refreshed.insert(name.to_owned());
+    Ok(found)
 }
 
 /// The whole path, as text.
@@ -457,5 +473,26 @@ pub fn failure(error: GuestError) -> Failure {
         ErrorKind::Need => Failure::need(line),
         ErrorKind::Broken => Failure::broken(line),
         ErrorKind::Interrupted => Failure { line, code: exit::INTERRUPTED },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_fetched_again_until_that_worked_once() {
+        let mut refreshed = BTreeSet::new();
+        let mut asked = |name: &str, works: bool| {
+            let mut find = |refresh: bool| match works {
+                true => Ok(refresh),
+                false => Err(Failure::need("no network")),
+            };
+            once(&mut refreshed, name, &mut find).ok()
+        };
+        let (one, other) = ("debian:6.1", "debian:6.12");
+        assert_eq!(asked(one, false), None);
+        assert_eq!([asked(one, true), asked(one, true)], [Some(true), Some(false)]);
+        assert_eq!(asked(other, true), Some(true));
     }
 }

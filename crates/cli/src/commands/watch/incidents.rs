@@ -79,9 +79,42 @@ fn line(event: &Event) -> String {
             line["says"] = words::ended(&event.finding, event.lost_s, lasted_s).into();
         }
         None => {
-            line["says"] = words::brief(&event.finding).into();
+            let stall = words::stall_name(&event.finding.stall);
+            line["says"] = format!("{stall}: {}", words::brief(&event.finding)).into();
             line["fix"] = words::finding(&event.finding, meta_of).fixes.first().cloned().into();
         }
     }
     line.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::live::{Finding, Program};
+
+    #[test]
+    fn a_line_says_which_stall_begins_and_which_has_ended() {
+        let event = |event, lasted_s| Event {
+            id: String::new(),
+            event,
+            began: String::new(),
+            lasted_s,
+            lost_s: 4.0,
+            finding: Finding {
+                stall: "cpu-quota".to_owned(),
+                victim: Program { name: "web".to_owned(), ..Program::default() },
+                cost_ms_per_s: 500.0,
+                worst_ms: 80.0,
+                ..Finding::default()
+            },
+        };
+        let says = |event: &Event| {
+            let line: serde_json::Value = serde_json::from_str(&line(event)).unwrap();
+            line["says"].as_str().unwrap().to_owned()
+        };
+        let began = "cpu-quota: web loses 500 ms/s; its longest wait was 80 ms.";
+        assert_eq!(says(&event(Change::Began, None)), began);
+        let ended = "Over: cpu-quota of web. It lost 4.0 s in 8.0 s; its longest wait was 80 ms.";
+        assert_eq!(says(&event(Change::Ended, Some(8.0))), ended);
+    }
 }

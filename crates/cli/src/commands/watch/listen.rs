@@ -11,6 +11,7 @@ use model::Live;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, getrlimit};
 use server::{Limits, Server};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -64,7 +65,7 @@ impl Bound {
             Ok(Bound { listener, address })
         };
         bind().map_err(|why: std::io::Error| {
-            Failure::need(format!("--listen {address}: {why}; choose another port"))
+            Failure::need(format!("--listen {address}: {why}; {}", remedy(&why)))
         })
     }
 
@@ -122,6 +123,14 @@ impl Drop for Listener {
         let _ = rustix::io::write(&self.end, &1u64.to_ne_bytes());
         // A thread that does not end dies with the process.
         let _: Result<(), RecvTimeoutError> = self.ended.recv_timeout(PATIENCE);
+    }
+}
+
+/// What to do if an address cannot be bound.
+fn remedy(why: &std::io::Error) -> &'static str {
+    match why.kind() {
+        ErrorKind::AddrNotAvailable => "name an address of this machine",
+        _ => "choose another port",
     }
 }
 
@@ -195,5 +204,8 @@ mod tests {
         let listener = here();
         let refused = Bound::at(listener.address, false).err().unwrap();
         assert!(refused.code == 3 && refused.line.contains("choose another port"), "{refused:?}");
+        // No port of the address of another machine can be bound.
+        let elsewhere = std::io::Error::from(rustix::io::Errno::ADDRNOTAVAIL);
+        assert_eq!(remedy(&elsewhere), "name an address of this machine");
     }
 }

@@ -429,6 +429,12 @@ impl Wanted {
         self.ring.zip(self.record.as_ref()).map(|(bytes, file)| Hindsight::new(bytes, file))
     }
 
+    /// Whether all output is the lines that are printed while it runs: those of incidents, or
+    /// those of `--json` without an end. With `--for`, a last line is about the whole run.
+    fn prints_only_lines(&self) -> bool {
+        self.incidents || (self.json && self.length.is_none())
+    }
+
     /// The folders that this run writes to.
     fn writes(&self) -> Vec<PathBuf> {
         let files = self.record.iter().map(PathBuf::as_path);
@@ -466,8 +472,8 @@ fn finish(
 /// Prints the results and writes the record. A failure of one does not keep the other back.
 fn deliver(all: &Live, wanted: &Wanted, why: bool, program: &Program) -> Result<(), Failure> {
     let mut given = Ok(());
-    if wanted.incidents {
-        // The lines of incidents are already printed.
+    if wanted.prints_only_lines() {
+        // They are already printed.
     } else if let Some(briefs) = &wanted.briefs {
         given = briefs.give(program, std::iter::once(&record::of(all)));
     } else if wanted.json {
@@ -577,6 +583,19 @@ mod tests {
             &["--incidents", "--on-finding", "/bin/true"],
         ] {
             assert!(parsed(words).is_of_use(&closed), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn only_json_with_a_length_ends_with_a_line_about_the_whole_run() {
+        let session = crate::command::Session::new(|| clap::Command::new("tailback"));
+        let prints_only_lines =
+            |words: &[&str]| Wanted::of(&parsed(words), &session).unwrap().prints_only_lines();
+        for words in [&["--json"][..], &["--incidents"], &["--incidents", "--for", "30s"]] {
+            assert!(prints_only_lines(words), "{words:?}");
+        }
+        for words in [&["--json", "--for", "30s"][..], &["--for", "30s"]] {
+            assert!(!prints_only_lines(words), "{words:?}");
         }
     }
 
