@@ -450,6 +450,19 @@ rate() ->
     {ok, #{rate := Rate, wall_us := _}} = msgq_flood:rate(#{sink => none, writes => 1000}),
     ?assert(Rate > 0).
 
+rate_writes_once_before_it_measures_test_() ->
+    {timeout, 300, fun rate_writes_once_before_it_measures/0}.
+
+rate_writes_once_before_it_measures() ->
+    Path = scratch(),
+    Sink = {file, Path, [append, raw]},
+    try
+        {ok, _} = msgq_flood:rate(#{sink => Sink, message => byte, writes => 10}),
+        ?assertEqual({ok, binary:copy(<<"x">>, 11)}, file:read_file(Path))
+    after
+        file:delete(Path)
+    end.
+
 compare_shows_both_dams_beside_the_reference_test_() ->
     {timeout, 300, fun() ->
         Text = printed(fun() ->

@@ -261,7 +261,9 @@ fn mailbox_flood() -> Vec<(&'static str, Value)> {
         ("unsettled", json!({})),
         ("too-few-messages", json!({ "messages": 500 })),
         ("more-messages", json!({ "least": 2000 })),
-        ("not-the-length", json!({})),
+        ("not-the-length", json!({ "arm": "direct" })),
+        ("few-waited", json!({ "arm": "credit", "longest": estimate(66.0, "1"), "offered": 2000 })),
+        ("flood-directly", json!({})),
         ("collections", json!({})),
         ("closer-interval", json!({})),
         (
@@ -281,9 +283,14 @@ fn mailbox_flood() -> Vec<(&'static str, Value)> {
         ("credit", json!({})),
         ("nothing-to-dam", json!({})),
         ("only-a-decoy", json!({})),
+        ("killed-too-late", json!({ "kill_after": "10s", "duration": "150ms" })),
         ("too-many-messages", json!({ "offered": 20_000_000, "most": 10_000_000 })),
         ("file-too-large", json!({ "offered": 10_000, "bytes": 1_000_000 })),
-        ("writes-failed", json!({ "failed": 3, "writes": 900, "sink": "file", "error": "enospc" })),
+        (
+            "writes-failed",
+            json!({ "failed": 3, "writes": 900, "sink": "file",
+                "error": "file write: /tmp/a: no space left on device" }),
+        ),
         ("writes-failed", json!({ "failed": 3, "writes": 900, "sink": "tcp" })),
         ("no-folder", json!({ "folder": "/x", "error": "Permission denied (os error 13)" })),
         ("not-slower-with", json!({ "arm": "credit", "sink": "port", "writes": rates[1] })),
@@ -323,6 +330,11 @@ fn held_mutex() -> Vec<(&'static str, Value)> {
         ("smaller-quota", json!({})),
         ("more-rivals", json!({})),
         ("pause-too-long", json!({ "every": "100ms", "duration": "700ms", "most": "70ms" })),
+        (
+            "too-few-sections",
+            json!({ "inside": "5ms", "rest": "10s", "duration": "700ms", "least": "30015ms" }),
+        ),
+        ("no-rivals", json!({})),
     ]
 }
 

@@ -19,22 +19,45 @@ pub(super) const SET_UP: Duration = Duration::from_millis(60);
 /// moments only.
 const PAUSES: u32 = 10;
 
-/// The shortest trial of a waiter that pauses for this time between two calls.
-pub(super) fn shortest_trial(every: Time) -> Time {
-    Time::from(every.get() * PAUSES)
+/// A trial must be as long as this many sections of the holder with their rests. It begins with a
+/// section, which would otherwise count for a larger part of the time than it has.
+const SECTIONS: u32 = 3;
+
+/// The shortest trial that these parameters allow.
+pub(super) fn shortest_trial(params: &HeldMutexParams) -> Time {
+    let pauses = Time::from(params.every.get() * PAUSES);
+    pauses.max(time_of_sections(params))
 }
 
-/// Refuses parameters that leave the waiter too few calls in a trial.
+/// The least time of the sections that a trial must have.
+fn time_of_sections(params: &HeldMutexParams) -> Time {
+    Time::from((params.inside.get() + params.rest.get()) * SECTIONS)
+}
+
+/// Refuses parameters that leave too few calls or sections in a trial, or a holder that nothing
+/// can hold up.
 ///
 /// # Errors
-/// If its pause is too long for the trial.
+/// If a pause or a rest is too long for the trial, or if the holder has its CPU for itself.
 pub(super) fn check(params: &HeldMutexParams) -> Result<(), ScenarioError> {
-    if params.duration >= shortest_trial(params.every) {
+    let unusable = |fact: HeldMutexFact| Err(ScenarioError::unusable(fact));
+    if params.held_up.is_yes() && params.by != Cause::Quota && params.rivals() == 0 {
+        return unusable(HeldMutexFact::NoRivals);
+    }
+    if params.duration >= shortest_trial(params) {
         return Ok(());
     }
-    let (every, duration) = ((&params.every).into(), (&params.duration).into());
+    let duration = (&params.duration).into();
+    let sections = time_of_sections(params);
+    if params.duration < sections {
+        let inside = (&params.inside).into();
+        let rest = (&params.rest).into();
+        let least = (&sections).into();
+        return unusable(HeldMutexFact::TooFewSections { inside, rest, duration, least });
+    }
+    let every = (&params.every).into();
     let most = (&Time::from(params.duration.get() / PAUSES)).into();
-    Err(ScenarioError::unusable(HeldMutexFact::PauseTooLong { every, duration, most }))
+    unusable(HeldMutexFact::PauseTooLong { every, duration, most })
 }
 
 /// What this machine lacks for the scenario.
@@ -138,7 +161,7 @@ pub(super) fn specs(
 mod tests {
     use super::*;
     use crate::erlang::Otps;
-    use crate::params::YesNo;
+    use crate::params::{Auto, YesNo};
     use crate::testing;
     use host::Roots;
     use model::Machine;
@@ -189,6 +212,29 @@ mod tests {
         assert!(refused.contains("--duration of 700ms") && refused.contains("take 70ms or less"));
         let shortest = HeldMutexParams { duration: Time::ms(100), ..HeldMutexParams::default() };
         assert!(check(&shortest).is_ok(), "the usual pause fits into the shortest trial");
+    }
+
+    #[test]
+    fn a_trial_has_room_for_several_sections() {
+        let rest = |ms| HeldMutexParams { rest: Time::ms(ms), ..HeldMutexParams::default() };
+        assert!(check(&rest(228)).is_ok());
+        let refused = testing::refused(&META, check(&rest(229)));
+        assert!(refused.starts_with("--duration 700ms: "), "{refused}");
+        assert!(refused.contains("--inside of 5ms and a --rest of 229ms"), "{refused}");
+        assert!(refused.contains("take 702ms or more"), "{refused}");
+        let long = HeldMutexParams { duration: Time::ms(702), ..rest(229) };
+        assert!(check(&long).is_ok());
+    }
+
+    #[test]
+    fn a_holder_that_nothing_can_hold_up_is_refused() {
+        let alone = HeldMutexParams { rivals: Auto::Is(0), ..HeldMutexParams::default() };
+        let refused = testing::refused(&META, check(&alone));
+        assert!(refused.starts_with("--rivals 0: "), "{refused}");
+        let idle = HeldMutexParams { by: Cause::Idle, ..alone.clone() };
+        assert!(check(&idle).is_err());
+        let quota = HeldMutexParams { by: Cause::Quota, ..alone.clone() };
+        assert!(check(&quota).is_ok() && check(&alone.control()).is_ok());
     }
 
     #[test]

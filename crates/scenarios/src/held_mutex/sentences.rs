@@ -19,6 +19,8 @@ pub(super) enum HeldMutexFact {
     SmallerQuota,
     MoreRivals,
     PauseTooLong { every: Name, duration: Name, most: Name },
+    TooFewSections { inside: Name, rest: Name, duration: Name, least: Name },
+    NoRivals,
 }
 
 /// The figures of case and control.
@@ -82,6 +84,15 @@ impl Sentence for HeldMutexFact {
                 "--every {every}: more than a tenth of the --duration of {duration}, so a trial \
                  would have too few calls; take {most} or less, or a longer --duration"
             ),
+            F::TooFewSections { inside, rest, duration, least } => format!(
+                "--duration {duration}: too short for three sections with an --inside of {inside} \
+                 and a --rest of {rest}; take {least} or more, or a shorter --rest"
+            ),
+            F::NoRivals => {
+                "--rivals 0: without a rival the holder keeps its CPU; take 1 or more, or use \
+                 --by quota"
+                    .into()
+            }
         }
     }
 }

@@ -28,10 +28,10 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
 }
 
 /// The settings of the case, with the default fixes and duration, or with the shortest duration
-/// that its pause allows.
+/// that its other settings allow.
 fn asked(case: &HeldMutexParams) -> HeldMutexParams {
     let HeldMutexParams { fixes, duration, .. } = HeldMutexParams::default();
-    let duration = duration.max(shortest_trial(case.every));
+    let duration = duration.max(shortest_trial(case));
     HeldMutexParams { fixes, duration, ..case.clone() }
 }
 
@@ -116,5 +116,7 @@ mod tests {
             asked(&case).duration
         };
         assert_eq!((of(70), of(71)), (Time::ms(700), Time::ms(710)));
+        let rare = HeldMutexParams { rest: Time::s(1), ..HeldMutexParams::default() };
+        assert_eq!(asked(&rare).duration, Time::ms(3015));
     }
 }

@@ -115,6 +115,11 @@ impl MailboxFloodParams {
         if self.is_decoy() && (self.is_paced() || self.dam != Dam::None || killed) {
             return unusable(MailboxFloodFact::OnlyADecoy);
         }
+        if killed && self.kill_after >= self.duration {
+            let kill_after = (&self.kill_after).into();
+            let duration = (&self.duration).into();
+            return unusable(MailboxFloodFact::KilledTooLate { kill_after, duration });
+        }
         let offered = self.offered();
         if offered > MOST_MESSAGES {
             let most = MOST_MESSAGES;
@@ -319,6 +324,7 @@ mod tests {
             (MailboxFloodParams { dam, pace, ..usual() }, "leaves nothing for a dam"),
             (MailboxFloodParams { mailbox, dam, ..usual() }, "leave out --pace"),
             (MailboxFloodParams { mailbox, kill_after: Time::s(1), ..usual() }, "--kill-after"),
+            (MailboxFloodParams { kill_after: Time::ms(150), ..usual() }, "--kill-after 150ms: "),
             (MailboxFloodParams { sink: SinkKind::File, ..large }, "more than 1 GiB"),
             (MailboxFloodParams { messages: 10_000_000, ..usual() }, "lower --senders"),
         ] {

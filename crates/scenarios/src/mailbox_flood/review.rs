@@ -7,7 +7,7 @@ use super::sentences::MailboxFloodFact;
 use super::summary::asked;
 use crate::params::Params;
 use crate::{Objection, Results, Review, hang, suggest};
-use model::{Arm, ArmResult, Caveat, Estimate, Plan, Reason, Role, State, Suggestion, Trial};
+use model::{Arm, ArmResult, Caveat, Estimate, Note, Plan, Reason, Role, State, Suggestion, Trial};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) fn review(results: &Results) -> Review {
     let hang = after.and_then(|after| hang::cut_off(results.arms, after, None));
     Review {
         // These counts hold even if the machine was disturbed.
-        also: kill_reasons(results.plan, results.arms),
+        also: kill_reasons(results.plan, results.trials, results.arms),
         caveats: hang.into_iter().collect(),
         ..of_the_queue(results)
     }
@@ -49,21 +49,12 @@ fn of_the_queue(results: &Results) -> Review {
             ..Review::default()
         };
     }
-    if outcome.state == State::Affected && !is_a_scan(plan, arms) {
-        let run = |case: MailboxFloodParams| {
-            let message_queue_data = QueueData::OffHeap;
-            let off_heap = MailboxFloodParams { message_queue_data, ..asked(&case) };
-            other_run(&case, MailboxFloodFact::Collections, &off_heap)
-        };
-        let off_heap = cases.first().and_then(|case| params(case)).and_then(run);
-        return Review {
-            objections: vec![Objection::to_study(MailboxFloodFact::NotTheLength)],
-            settles: Some(Caveat::Scenario(MailboxFloodFact::CloserInterval.into())),
-            suggestions: off_heap.into_iter().collect(),
-            ..Review::default()
-        };
-    }
-    let scan = (outcome.state == State::Affected).then(|| scan_reason(&cases, trials));
+    let scans = |arm: &&ArmResult| {
+        let affected = arm.role == Role::Case && arm.state == Some(State::Affected);
+        affected && says_too_much(plan, arm).is_none()
+    };
+    let scanned: Vec<&ArmResult> = arms.iter().filter(scans).collect();
+    let scan = (outcome.state == State::Affected).then(|| scan_reason(&scanned, trials));
     Review { causes: scan.flatten().into_iter().collect(), ..of_single_arms(plan, arms) }
 }
 
@@ -72,6 +63,9 @@ fn of_single_arms(plan: &Plan, arms: &[ArmResult]) -> Review {
     let mut review = Review::default();
     for result in arms.iter().filter(|arm| arm.role == Role::Case) {
         let Some((why, settles)) = says_too_much(plan, result) else { continue };
+        if matches!(why, MailboxFloodFact::NotTheLength { .. }) && review.suggestions.is_empty() {
+            review.suggestions.extend(off_heap(plan, result));
+        }
         review.objections.push(Objection::to_arm(&result.id, Reason::Scenario(why.into())));
         review.settles.get_or_insert_with(|| Caveat::Scenario(settles.into()));
     }
@@ -80,14 +74,48 @@ fn of_single_arms(plan: &Plan, arms: &[ArmResult]) -> Review {
 
 /// Why the state of an arm says more than its flood shows, and what to change.
 fn says_too_much(plan: &Plan, result: &ArmResult) -> Option<(MailboxFloodFact, MailboxFloodFact)> {
+    let case = params_of(plan, result)?;
+    let margin = plan.judging.margin;
     match result.state {
-        Some(State::Affected) => never_began(result),
-        Some(State::NotAffected) => {
-            let planned = plan.arms.iter().find(|arm| arm.id == result.id)?;
-            never_long(&params(planned)?, result, plan.judging.margin)
+        Some(State::Affected) => {
+            never_began(result).or_else(|| not_the_length(&case, result, margin))
         }
+        Some(State::NotAffected) => never_long(&case, result, margin),
         _ => None,
     }
+}
+
+/// If nothing shows that writes take longer as the mailbox grows, slow writes have another cause,
+/// such as a killed server.
+fn not_the_length(
+    case: &MailboxFloodParams,
+    result: &ArmResult,
+    margin: f64,
+) -> Option<(MailboxFloodFact, MailboxFloodFact)> {
+    let arm = || (&result.id).into();
+    if case.is_paced() {
+        return Some((MailboxFloodFact::NeverTwo { arm: arm() }, MailboxFloodFact::Flood));
+    }
+    if case.is_direct() {
+        let slope = result.measures.get(measure::FIT).is_some_and(|fit| grows(fit, margin));
+        let why = MailboxFloodFact::NotTheLength { arm: arm() };
+        return (!slope).then_some((why, MailboxFloodFact::CloserInterval));
+    }
+    // Behind a dam, no writes are timed at set lengths. A trial that hung has no counts.
+    let longest = result.measures.get(measure::SERVER_HIGH)?;
+    let offered = case.offered();
+    (longest.median < LEAST_WAITING * offered as f64).then(|| {
+        let why = MailboxFloodFact::FewWaited { arm: arm(), longest: longest.clone(), offered };
+        (why, MailboxFloodFact::FloodDirectly)
+    })
+}
+
+/// Suggests the flood of an arm with its messages off the heap.
+fn off_heap(plan: &Plan, result: &ArmResult) -> Option<Suggestion> {
+    let case = params_of(plan, result)?;
+    let message_queue_data = QueueData::OffHeap;
+    let other = MailboxFloodParams { message_queue_data, ..asked(&case) };
+    other_run(&case, MailboxFloodFact::Collections, &other)
 }
 
 /// If the server got no message, nothing is known about the time of its writes.
@@ -132,6 +160,11 @@ fn params(arm: &Arm) -> Option<MailboxFloodParams> {
     MailboxFloodParams::of(&arm.settings)
 }
 
+/// The parameters of the arm with this result.
+fn params_of(plan: &Plan, result: &ArmResult) -> Option<MailboxFloodParams> {
+    params(plan.arms.iter().find(|arm| arm.id == result.id)?)
+}
+
 /// A suggestion of another run. None if it equals the case.
 fn other_run(
     case: &MailboxFloodParams,
@@ -141,30 +174,12 @@ fn other_run(
     (asked(case) != *other).then(|| suggest::other_run(&META, why, &other.settings()))
 }
 
-/// Whether the fitted slopes of the affected arms support the verdict. An arm without a fitted
-/// slope, such as one behind a dam, needs no such support.
-fn is_a_scan(plan: &Plan, arms: &[ArmResult]) -> bool {
-    let margin = plan.judging.margin;
-    let affected = |arm: &&ArmResult| arm.role == Role::Case && arm.state == Some(State::Affected);
-    let mut affected = arms.iter().filter(affected).peekable();
-    affected.peek().is_none()
-        || affected.any(|arm| match arm.measures.get(measure::FIT) {
-            Some(fit) => grows(fit, margin),
-            None => {
-                let planned = plan.arms.iter().find(|one| one.id == arm.id);
-                let params = planned.and_then(|arm| MailboxFloodParams::of(&arm.settings));
-                params.is_some_and(|params| !params.is_direct())
-            }
-        })
-}
-
-/// The function in which the owner of a long mailbox was seen most, over all trials with the
-/// cause.
-fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
-    let is_case = |trial: &&Trial| cases.iter().any(|case| case.id == trial.arm);
+/// The function in which the owner of a long mailbox was seen most, over all trials of these arms.
+fn scan_reason(scanned: &[&ArmResult], trials: &[Trial]) -> Option<Reason> {
+    let is_scanned = |trial: &&Trial| scanned.iter().any(|arm| arm.id == trial.arm);
     let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
     let mut longest: f64 = 0.0;
-    for trial in trials.iter().filter(is_case) {
+    for trial in trials.iter().filter(is_scanned) {
         let lengths =
             trial.observation.series.get(series::LENGTHS).and_then(|lengths| lengths.rows.last());
         longest = longest.max(lengths.and_then(|row| *row.first()?).unwrap_or(0.0));
@@ -179,11 +194,14 @@ fn scan_reason(cases: &[&Arm], trials: &[Trial]) -> Option<Reason> {
     Some(Reason::Scenario(fact.into()))
 }
 
-/// What happened to messages in arms whose server is killed, in the median trial.
-fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
+/// What happened to messages in arms whose server was killed, in the median trial.
+fn kill_reasons(plan: &Plan, trials: &[Trial], arms: &[ArmResult]) -> Vec<Reason> {
     let reason = |arm: &Arm| {
         let params = params(arm).filter(|params| !params.kill_after.is_zero())?;
         let result = arms.iter().find(|result| result.id == arm.id)?;
+        if !was_killed(&arm.id, trials) {
+            return None;
+        }
         let figure = |name: &str| result.measures.get(name).cloned();
         let twice = figure(measure::DUPLICATED)?;
         let fact = match figure(measure::LOST) {
@@ -196,6 +214,14 @@ fn kill_reasons(plan: &Plan, arms: &[ArmResult]) -> Vec<Reason> {
         Some(Reason::Scenario(fact.into()))
     };
     plan.arms.iter().filter_map(reason).collect()
+}
+
+/// Whether the server of an arm was killed in most trials. A flood may end before that.
+fn was_killed(arm: &str, trials: &[Trial]) -> bool {
+    let note = Note::Fact(MailboxFloodFact::ServerRestarted.into());
+    let of_arm: Vec<&Trial> = trials.iter().filter(|trial| trial.arm == arm).collect();
+    let killed = of_arm.iter().filter(|trial| trial.observation.notes.contains(&note)).count();
+    2 * killed > of_arm.len()
 }
 
 #[cfg(test)]
@@ -345,8 +371,21 @@ mod tests {
             outcome_with(&[("dam", "credit")], &figures, State::Affected)
         };
         assert_taken_back(&of(0.0, 0.0), "nothing-sent", MailboxFloodFact::SoonerSent);
-        assert_eq!(of(1.0, 0.0).state, State::Affected, "a server that wrote nothing");
-        assert_eq!(of(0.0, 7.0).state, State::Affected);
+        let wrote_nothing = of(1.0, 0.0);
+        assert_taken_back(&wrote_nothing, "few-waited", MailboxFloodFact::FloodDirectly);
+    }
+
+    #[test]
+    fn slow_writes_behind_a_dam_or_one_at_a_time_are_no_scan() {
+        let of = |changed: (&str, &str), high: f64| {
+            let figures = [(measure::SERVER_HIGH, high), (measure::DRAIN_RATE, 7.0)];
+            outcome_with(&[changed], &figures, State::Affected)
+        };
+        let dam = of(("dam", "credit"), 66.0);
+        assert_taken_back(&dam, "few-waited", MailboxFloodFact::FloodDirectly);
+        assert_eq!(of(("dam", "threshold"), 50_000.0).state, State::Affected);
+        let paced = of(("pace", "one-at-a-time"), 1.0);
+        assert_taken_back(&paced, "never-two", MailboxFloodFact::Flood);
     }
 
     #[test]
@@ -364,15 +403,49 @@ mod tests {
     }
 
     #[test]
+    fn the_scan_of_one_otp_does_not_vouch_for_another() {
+        use State::{Affected, Inconclusive};
+        let mut plan = plan_of(500);
+        plan.arms[1].id = "old".to_owned();
+        plan.arms.push(Arm { id: "new".to_owned(), ..plan.arms[1].clone() });
+        let of = |id: &str, fit| ArmResult { id: id.to_owned(), ..result(fit) };
+        let steep = of("old", estimate(9.0, Some(7.0)));
+        let flat = of("new", estimate(0.1, Some(0.05)));
+        let mut arms = [steep, flat];
+        let trials = [("old", 7), ("new", 90)].map(|(id, samples)| {
+            let mut trial = testing::trial(0, id, 0.0);
+            trial.observation.at_work = vec![AtWork { place: format!("{id}:f/1"), samples }];
+            trial
+        });
+        let mut outcome = Outcome::new(Affected, measure::SLOPE, Test::default());
+        reviewed_by(review, &plan, &trials, &mut arms, &mut outcome);
+        assert_eq!(outcome.state, Affected);
+        assert_eq!(arms.map(|arm| arm.state), [Some(Affected), Some(Inconclusive)]);
+        let place = "old:f/1".into();
+        let scan = MailboxFloodFact::Scan { longest: 0, place, seen: 7, samples: 7 };
+        let why = MailboxFloodFact::NotTheLength { arm: "new".into() };
+        assert_eq!(outcome.reasons, [scan, why].map(|fact| Reason::Scenario(fact.into())));
+    }
+
+    #[test]
     fn what_a_killed_server_lost_is_told_where_it_was_counted() {
         let mut plan = plan_of(500);
         plan.arms[1].settings = settings(&META, &[("messages", "500"), ("kill-after", "10ms")]);
         let mut arm = result(estimate(9.0, Some(7.0)));
+        arm.measures.insert(measure::DUPLICATED.to_owned(), testing::estimate(0.0, Unit::Count));
+        let mut trials = [0, 1].map(|block| testing::trial(block, "direct", 0.0));
+        let restarted = || Note::Fact(MailboxFloodFact::ServerRestarted.into());
+        trials[0].observation.notes = vec![restarted()];
+        let of = |trials: &[Trial], arm: &ArmResult| {
+            kill_reasons(&plan, trials, std::slice::from_ref(arm))
+        };
+        assert_eq!(of(&trials, &arm), [], "half of the floods ended before that");
+        trials[1].observation.notes = vec![restarted()];
         let mut lost = |measures: &[&str]| {
             for name in measures {
                 arm.measures.insert((*name).to_owned(), testing::estimate(3.0, Unit::Count));
             }
-            let reasons = kill_reasons(&plan, std::slice::from_ref(&arm));
+            let reasons = of(&trials, &arm);
             let [Reason::Scenario(fact)] = reasons.as_slice() else { panic!("{reasons:?}") };
             told(&META, fact);
             fact.id.clone()

@@ -14,7 +14,9 @@ pub(super) enum MailboxFloodFact {
     Unsettled,
     TooFewMessages { messages: u64 },
     MoreMessages { least: u64 },
-    NotTheLength,
+    NotTheLength { arm: Name },
+    FewWaited { arm: Name, longest: Estimate, offered: u64 },
+    FloodDirectly,
     Collections,
     CloserInterval,
     NeverTwo { arm: Name },
@@ -35,6 +37,7 @@ pub(super) enum MailboxFloodFact {
     Credit,
     NothingToDam,
     OnlyADecoy,
+    KilledTooLate { kill_after: Name, duration: Name },
     TooManyMessages { offered: u64, most: u64 },
     FileTooLarge { offered: u64, bytes: u64 },
     WritesFailed { failed: u64, writes: u64, sink: Name, error: Option<Name> },
@@ -91,13 +94,19 @@ impl Sentence for MailboxFloodFact {
             F::MoreMessages { least } => {
                 format!("Send {} or more in all.", plural(*least, "message"))
             }
-            F::NotTheLength => {
-                "Writes were slow in the flood. Tests at several lengths of the mailbox did not \
-                 show that writes take longer as the mailbox grows, so they do not show a receive \
-                 that scans it. Garbage collection of a heap that holds the messages, or senders \
-                 that take the CPU, also make writes slow."
-                    .into()
-            }
+            F::NotTheLength { arm } => format!(
+                "Writes were slow in the flood of {arm}. Tests at several lengths of the mailbox \
+                 did not show that writes take longer as the mailbox grows, so they do not show a \
+                 receive that scans it. Garbage collection of a heap that holds the messages, or \
+                 senders that take the CPU, also make writes slow."
+            ),
+            F::FewWaited { arm, longest, offered } => format!(
+                "In {arm} writes were slow. But no more than {longest:#} of {} waited in the \
+                 mailbox of the server, in the median trial. So this does not show what a long \
+                 mailbox costs.",
+                plural(*offered, "message")
+            ),
+            F::FloodDirectly => "Leave out --dam, so that the messages wait for the server.".into(),
             F::Collections => {
                 "Keep the messages off the heap, to see what garbage collection costs.".into()
             }
@@ -168,6 +177,10 @@ impl Sentence for MailboxFloodFact {
                  --kill-after"
                     .into()
             }
+            F::KilledTooLate { kill_after, duration } => format!(
+                "--kill-after {kill_after}: the flood ends before that, after the --duration of \
+                 {duration}; take a shorter --kill-after or a longer --duration"
+            ),
             F::TooManyMessages { offered, most } => format!(
                 "{offered} messages in all are more than {most}: lower --senders or --messages"
             ),
@@ -179,7 +192,9 @@ impl Sentence for MailboxFloodFact {
                 let why = error
                     .as_ref()
                     .map_or("for an unknown reason".into(), |error| format!("({error})"));
-                let is_full = |error: &Name| ["enospc", "edquot"].contains(&error.0.as_str());
+                // Erlang's words for ENOSPC and EDQUOT. The names are in older records.
+                let full = ["no space left", "disk quota exceeded", "enospc", "edquot"];
+                let is_full = |error: &Name| full.iter().any(|word| error.0.contains(*word));
                 let advice = match error.as_ref().is_some_and(is_full) {
                     true => "free some space there or use another --sink",
                     false => "use another --sink",
@@ -215,4 +230,24 @@ fn slower(cost: &Slower) -> String {
         queued.unwrap_or_default(),
         flooded.unwrap_or_default()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_the_line_of_the_server() {
+        let advice = |error: &str| {
+            let sink = "file".into();
+            let error = Some(error.into());
+            MailboxFloodFact::WritesFailed { failed: 3, writes: 9, sink, error }.sentence()
+        };
+        for why in ["no space left on device", "disk quota exceeded"] {
+            let told = advice(&format!("file write: /tmp/a: {why}; make room"));
+            assert!(told.ends_with("; free some space there or use another --sink"), "{told}");
+        }
+        let told = advice("port write: cat: no answer in time");
+        assert!(told.ends_with("); use another --sink"), "{told}");
+    }
 }

@@ -96,9 +96,10 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let Some(params) = MailboxFloodParams::of(&case.settings) else { return Vec::new() };
     match state {
         State::Affected => suggest::fixes(&META, &asked(&params).settings()),
-        State::NotAffected if params.sink != SinkKind::Port => {
-            let defaults = META.defaults(false);
-            vec![suggest::other_run(&META, MailboxFloodFact::OtherSink, &defaults)]
+        // Elsewhere the sink is not the reason: what waits is not in the mailbox of the server.
+        State::NotAffected if params.sink != SinkKind::Port && params.floods_server() => {
+            let other = MailboxFloodParams { sink: SinkKind::Port, ..asked(&params) };
+            vec![suggest::other_run(&META, MailboxFloodFact::OtherSink, &other.settings())]
         }
         _ => Vec::new(),
     }
@@ -201,6 +202,17 @@ mod tests {
         let [other] = others.as_slice() else { panic!("{others:?}") };
         assert!(matches!(&other.what, What::Scenario(fact) if fact.id == "other-sink"));
         assert!(other.run.as_ref().unwrap().parameters.0.is_empty());
+        let with = |name, value| {
+            let mut plan = plan_of("tag");
+            let changed = [("sink", "tag"), (name, value)];
+            plan.arms[1].settings = settings(&META, &changed);
+            suggestions(State::NotAffected, &plan)
+        };
+        assert_eq!(with("dam", "credit"), [], "tag is a sink that searches the mailbox");
+        let others = with("messages", "5000");
+        let run = others[0].run.as_ref().unwrap();
+        assert_eq!(value_of(&run.parameters, "messages").as_deref(), Some("5000"));
+        assert_eq!(value_of(&run.parameters, "sink"), None, "the default");
         assert_eq!(suggestions(State::NotAffected, &plan_of("port")), []);
     }
 }
