@@ -9,6 +9,24 @@ use runner::SaveError;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// Whether a page that goes to this path is printed to standard output. Then nothing else is.
+pub fn is_printed(path: Option<&Path>) -> bool {
+    path == Some(Path::new("-"))
+}
+
+/// Refuses to print both JSON and a page.
+///
+/// # Errors
+/// If both would go to standard output.
+pub fn check_output(path: Option<&Path>, json: bool) -> Result<(), Failure> {
+    match json && is_printed(path) {
+        true => Err(Failure::usage(
+            "--output -: --json prints to standard output too; name a file for the page",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Writes to a file, or to standard output if the path is None or `-`.
 ///
 /// # Errors
@@ -75,6 +93,17 @@ pub fn explained<'a>(shown: &[Shown<'a>], explanations: &'a [Explanation]) -> Ve
 mod tests {
     use super::*;
     use crate::exit;
+
+    #[test]
+    fn a_page_on_standard_output_is_printed_alone() {
+        let printed = Some(Path::new("-"));
+        let file = Some(Path::new("page.html"));
+        assert!(is_printed(printed) && !is_printed(file) && !is_printed(None));
+        assert_eq!(check_output(printed, true).unwrap_err().code, exit::USAGE);
+        for (path, json) in [(printed, false), (file, true), (None, true), (None, false)] {
+            assert!(check_output(path, json).is_ok(), "{path:?} {json}");
+        }
+    }
 
     #[test]
     fn a_full_disk_is_a_missing_need_and_a_wrong_file_is_bad_usage() {

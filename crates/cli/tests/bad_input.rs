@@ -251,6 +251,23 @@ fn a_trace_in_a_missing_folder_is_bad_usage() {
 }
 
 #[test]
+fn a_page_on_standard_output_is_all_that_is_printed() {
+    let place = Place::new();
+    let golden = place.golden("mmap-lock");
+    let record = golden.to_str().unwrap();
+    let folder = golden.parent().unwrap().to_str().unwrap();
+    for words in [&["compare", record, record][..], &["history", folder]] {
+        let page = place.say(&[words, &["-o", "-"]].concat());
+        let text = &page.out;
+        assert!(text.starts_with("<!DOCTYPE html>"), "{words:?}: {text}");
+        assert!(text.trim_end().ends_with("</html>"), "{words:?}: {text}");
+        let both = place.say(&[words, &["-o", "-", "--json"]].concat());
+        assert_eq!(both.code(), 2, "{both:?}");
+        assert_says(both.complaints().last().unwrap(), &["--json", "name a file for the page"]);
+    }
+}
+
+#[test]
 fn a_place_where_no_record_can_be_kept() {
     if !common::two_cpus_or_skip() {
         return;

@@ -75,13 +75,15 @@ impl Run for Compare {
     /// The exit code is the one of the change. If a record of the command's own runs is not in
     /// its place, it is the one of a missing need.
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        self.check_output()?;
+        page::check_output(self.output.as_deref(), self.json)?;
         if !self.runs.is_asked() {
             let (before, after) = self.kept()?;
             self.check_across(before.first().and_then(Named::meta))?;
             return self.compare(session, &before, &after, &self.across);
         }
-        if let Some(page) = self.output.as_deref().filter(|_| !self.prints_page()) {
+        if let Some(page) =
+            self.output.as_deref().filter(|_| !page::is_printed(self.output.as_deref()))
+        {
             crate::paths::for_page(session, "--output", page)?;
         }
         let Made { before, after, misplaced, ended } = self.runs.make(session)?;
@@ -122,7 +124,7 @@ impl Compare {
     ) -> Result<u8, Failure> {
         let meta = before.first().and_then(Named::meta);
         let change = change(before, after, across);
-        if !self.prints_page() {
+        if !page::is_printed(self.output.as_deref()) {
             self.show(session, &change, meta);
         }
         if let Some(path) = &self.output {
@@ -133,21 +135,6 @@ impl Compare {
             page::write(session, &page, Some(path))?;
         }
         Ok(change.state.exit_code())
-    }
-
-    /// Whether the page goes to standard output. Then nothing else does.
-    fn prints_page(&self) -> bool {
-        self.output.as_deref() == Some(Path::new("-"))
-    }
-
-    /// Refuses to print both JSON and a page.
-    fn check_output(&self) -> Result<(), Failure> {
-        match self.json && self.prints_page() {
-            true => Err(Failure::usage(
-                "--output -: --json prints to standard output too; name a file for the page",
-            )),
-            false => Ok(()),
-        }
     }
 
     /// Refuses an unknown name in `--across`.
@@ -237,8 +224,7 @@ fn by_name<'a>(records: &'a [(Cow<'_, Judged>, &'a str)]) -> Vec<(&'a Judged, &'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::Commands;
-    use crate::{command_line, testing};
+    use crate::testing;
     use model::record::Share;
     use model::{ChangeState, Live};
 
@@ -277,21 +263,5 @@ mod tests {
         let failure = refused.err().unwrap();
         assert_eq!(failure.code, exit::USAGE);
         assert!(failure.line.starts_with("b.json: ") && failure.line.contains("not of a study"));
-    }
-
-    #[test]
-    fn a_page_on_standard_output_is_printed_alone() {
-        let of = |flags: &str| {
-            let line = format!("tailback compare a.json b.json {flags}");
-            match command_line::parse(line.split_whitespace()).unwrap().unwrap() {
-                Commands::Compare(compare) => compare,
-                _ => panic!("{line}: another command"),
-            }
-        };
-        assert!(of("-o -").prints_page() && !of("-o page.html").prints_page());
-        assert_eq!(of("-o - --json").check_output().unwrap_err().code, exit::USAGE);
-        for flags in ["-o -", "-o page.html --json", "--json", ""] {
-            assert!(of(flags).check_output().is_ok(), "{flags}");
-        }
     }
 }

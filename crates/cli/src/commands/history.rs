@@ -35,7 +35,7 @@ pub struct History {
 
 impl Run for History {
     fn run(&self, session: &Session) -> Result<u8, Failure> {
-        self.check_output()?;
+        page::check_output(self.output.as_deref(), self.json)?;
         let (named, measure) = (&self.folder, self.measure.as_deref());
         let Scanned { lines, figures, not_records } = scan(named, measure)?;
         if not_records > 0 {
@@ -52,7 +52,7 @@ impl Run for History {
             let page = report::html::history_page(&histories)?;
             page::write(session, &page, Some(path))?;
         }
-        if self.prints_page() {
+        if page::is_printed(self.output.as_deref()) {
             return Ok(0);
         }
         if self.json {
@@ -66,23 +66,6 @@ impl Run for History {
 
     fn writes(&self) -> Option<Vec<&Path>> {
         Some(self.output.iter().map(PathBuf::as_path).collect())
-    }
-}
-
-impl History {
-    /// Whether the page goes to standard output. Then nothing else does.
-    fn prints_page(&self) -> bool {
-        self.output.as_deref() == Some(Path::new("-"))
-    }
-
-    /// Refuses to print both JSON and a page.
-    fn check_output(&self) -> Result<(), Failure> {
-        match self.json && self.prints_page() {
-            true => Err(Failure::usage(
-                "--output -: --json prints to standard output too; name a file for the page",
-            )),
-            false => Ok(()),
-        }
     }
 }
 
@@ -212,18 +195,6 @@ mod tests {
             lines.iter().map(|line| line.started.clone()).collect()
         };
         assert_eq!(histories.iter().map(starts).collect::<Vec<_>>(), [["1", "3"], ["2", "4"]]);
-    }
-
-    #[test]
-    fn a_page_on_standard_output_is_printed_alone() {
-        let of = |output: &str, json: bool| {
-            let folder = PathBuf::from("kept");
-            History { folder, measure: None, json, output: Some(PathBuf::from(output)) }
-        };
-        assert!(of("-", false).prints_page() && !of("page.html", false).prints_page());
-        assert_eq!(of("-", true).check_output().unwrap_err().code, crate::exit::USAGE);
-        assert!(of("-", false).check_output().is_ok());
-        assert!(of("page.html", true).check_output().is_ok());
     }
 
     #[test]

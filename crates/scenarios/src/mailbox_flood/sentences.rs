@@ -237,17 +237,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_from_the_line_of_the_server() {
+    fn the_line_of_the_server_shows_whether_the_disk_is_full() {
         let advice = |error: &str| {
             let sink = "file".into();
             let error = Some(error.into());
             MailboxFloodFact::WritesFailed { failed: 3, writes: 9, sink, error }.sentence()
         };
         for why in ["no space left on device", "disk quota exceeded"] {
-            let told = advice(&format!("file write: /tmp/a: {why}; make room"));
-            assert!(told.ends_with("; free some space there or use another --sink"), "{told}");
+            let sentence = advice(&format!("file write: /tmp/a: {why}; make room"));
+            let room = "; free some space there or use another --sink";
+            assert!(sentence.ends_with(room), "{sentence}");
         }
-        let told = advice("port write: cat: no answer in time");
-        assert!(told.ends_with("); use another --sink"), "{told}");
+        let sentence = advice("port write: cat: no answer in time");
+        assert!(sentence.ends_with("); use another --sink"), "{sentence}");
     }
 }
