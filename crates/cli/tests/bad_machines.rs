@@ -416,5 +416,5 @@ fn assert_survives_a_closed_output(args: &[&str]) {
     let status = command.status().unwrap();
     let err = std::fs::read_to_string(place.path("err")).unwrap();
     assert!(status.code().is_some_and(|code| code < 5), "{args:?}: {status:?}: {err}");
-    assert!(!err.contains("panicked"), "{args:?}: {err}");
+    assert!(!common::shows_panic(&err), "{args:?}: {err}");
 }

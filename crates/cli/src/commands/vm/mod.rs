@@ -44,9 +44,6 @@ pub struct Vm {
     command: Vec<String>,
 }
 
-/// Number of console lines that are shown if a guest fails.
-const TAIL: usize = 20;
-
 impl Run for Vm {
     /// Runs the command after `--` in a guest. The exit code is the one of that command.
     fn run(&self, program: &Program) -> Result<u8, Failure> {
@@ -80,7 +77,6 @@ impl Vm {
         if let Pause::End(Outcome::Failed { ending, .. }) = &came
             && session.boots_again(ending)
         {
-            console(&session, ending);
             // The memory check allows only one guest at a time.
             drop(session);
             session = host.start(&kernel, &inner.args, &interrupted)?;
@@ -288,9 +284,7 @@ pub fn show_kept(session: &GuestSession, kept: Option<&Path>) {
 
 /// Shows the end of a guest's console and how the guest ended. Returns the lines.
 pub fn console(session: &GuestSession, ending: &Ending) -> Vec<String> {
-    let tail = session.guest.console(TAIL);
-    output::note(&format!("guest {}: the last lines of its console:", session.name()));
-    tail.iter().for_each(|line| output::note(&format!("  {line}")));
+    let tail = session.show_console();
     output::complain(&format!(
         "guest {}: {}: {}",
         session.name(),

@@ -24,6 +24,9 @@ const CPUS: u32 = 2;
 /// Default memory of a guest, in bytes.
 const MEMORY: u64 = 1 << 30;
 
+/// Number of console lines that are shown if a guest fails.
+const TAIL: usize = 20;
+
 // The hardware of guests. No doc comment: clap would show it as the help of the command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Machine {
@@ -361,6 +364,7 @@ impl GuestSession {
     pub fn boots_again(&self, ending: &Ending) -> bool {
         let again = self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. });
         if again {
+            self.show_console();
             output::complain(&format!(
                 "guest {}: {}; an emulated CPU may fail when a kernel patches its own code: \
                  booting once more",
@@ -369,6 +373,14 @@ impl GuestSession {
             ));
         }
         again
+    }
+
+    /// Prints the last lines of the guest's console, and returns them.
+    pub fn show_console(&self) -> Vec<String> {
+        let tail = self.guest.console(TAIL);
+        output::note(&format!("guest {}: the last lines of its console:", self.name()));
+        tail.iter().for_each(|line| output::note(&format!("  {line}")));
+        tail
     }
 
     /// The name of the kernel.
