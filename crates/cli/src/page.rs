@@ -9,7 +9,8 @@ use runner::SaveError;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Whether a page that goes to this path is printed to standard output. Then nothing else is.
+/// Whether the page for this `--output` is printed to standard output. Then nothing else is.
+/// Without `--output`, the commands that ask this make no page.
 pub fn is_printed(path: Option<&Path>) -> bool {
     path == Some(Path::new("-"))
 }

@@ -405,6 +405,16 @@ fn a_reader_that_goes_away_is_no_crash() {
     }
 }
 
+#[test]
+fn a_panic_of_a_kernel_does_not_count_as_one_of_the_tool() {
+    let [named, unnamed] = ["'main' (4590)", "'<unnamed>' (7)"].map(|thread| {
+        format!("guest a: thread {thread} panicked at crates/cli/src/a.rs:1:1:\nwhy")
+    });
+    assert!(common::shows_panic(&named) && common::shows_panic(&unnamed));
+    let kernel = "tailback: guest a: its kernel panicked before it was up: Kernel panic; booting";
+    assert!(!common::shows_panic(kernel));
+}
+
 /// Fails if the run crashes when nobody reads its output: it must end with a known exit code and
 /// without a panic.
 fn assert_survives_a_closed_output(args: &[&str]) {

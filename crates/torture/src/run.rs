@@ -246,7 +246,7 @@ impl Runner {
         let said = std::fs::read(self.workspace.at("out/err")).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let mut wrong = Vec::new();
-        if said.contains("panicked") {
+        if said.contains(" panicked at ") {
             wrong.push(format!("panic: {said}"));
         }
         // If every write fails, the tool cannot print anything.

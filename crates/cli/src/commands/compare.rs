@@ -81,9 +81,7 @@ impl Run for Compare {
             self.check_across(before.first().and_then(Named::meta))?;
             return self.compare(session, &before, &after, &self.across);
         }
-        if let Some(page) =
-            self.output.as_deref().filter(|_| !page::is_printed(self.output.as_deref()))
-        {
+        if let Some(page) = self.output.as_deref().filter(|path| !page::is_printed(Some(path))) {
             crate::paths::for_page(session, "--output", page)?;
         }
         let Made { before, after, misplaced, ended } = self.runs.make(session)?;

@@ -358,9 +358,10 @@ impl GuestSession {
         self.guest.resume().map_err(failure)
     }
 
-    /// Whether to boot a guest again that ended in this way; prints a note if so. This applies if
-    /// an emulated kernel panicked at boot, before anything was measured. During boot a kernel
-    /// patches its own code, and an emulated CPU may see a half-written instruction.
+    /// Whether to boot a guest again that ended in this way. If so, this prints the end of its
+    /// console and a note. It applies if an emulated kernel panicked at boot, before anything was
+    /// measured. During boot a kernel patches its own code, and an emulated CPU may see a
+    /// half-written instruction.
     pub fn boots_again(&self, ending: &Ending) -> bool {
         let again = self.facts.emulated() && matches!(ending, Ending::Panic { up: false, .. });
         if again {
