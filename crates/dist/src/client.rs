@@ -411,9 +411,14 @@ pub(crate) mod tests {
 
     /// The node starts a process for a question, which answers `ok`.
     pub(crate) fn answers(node: &mut TcpStream, question: u32, process: u32) {
+        answers_with(node, question, process, atom("ok"));
+    }
+
+    /// The node starts a process for a question, which answers this.
+    pub(crate) fn answers_with(node: &mut TcpStream, question: u32, process: u32, value: Term) {
         starts(node, question, process);
         let control = vec![int(24), Term::from(pid(process)), Term::from(pid(1))];
-        let returned = tuple(vec![int(0), atom("return"), atom("ok")]);
+        let returned = tuple(vec![int(0), atom("return"), value]);
         frames::write(node, &[message(control, Some(returned))]).unwrap();
     }
 

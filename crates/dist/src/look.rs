@@ -7,7 +7,7 @@ use crate::cookie::Cookie;
 use crate::frames;
 use crate::links;
 use crate::mailboxes::{Length, Pass, slice};
-use crate::micro;
+use crate::micro::{self, Micro};
 use crate::receives;
 use crate::target::Target;
 use crate::view::{self, Frame, Inside, Mailbox};
@@ -114,6 +114,8 @@ pub struct Look {
     pub sampled_all: bool,
     /// Processes with long mailboxes that have ended since the previous look.
     pub ended: Vec<String>,
+    /// What its threads did since the previous look, as far as it was counted.
+    pub micro: Micro,
     /// How long the last pass through all mailboxes took; None before the first pass has ended, and
     /// while the node has too many processes for one.
     pub pass: Option<Duration>,
@@ -193,13 +195,14 @@ impl Watcher {
         &self.name
     }
 
-    /// The latest answers, with the mailbox samples since the previous look.
+    /// The latest answers, with what was sampled and counted since the previous look.
     pub fn look(&self) -> Look {
         let mut told = self.shared.answers();
         let mailboxes = std::mem::take(&mut told.look.mailboxes);
         let ended = std::mem::take(&mut told.look.ended);
         let sampled_all = std::mem::take(&mut told.look.sampled_all);
-        let mut look = Look { mailboxes, sampled_all, ended, ..told.look.clone() };
+        let micro = std::mem::take(&mut told.look.micro);
+        let mut look = Look { mailboxes, sampled_all, ended, micro, ..told.look.clone() };
         look.age = told.at.map_or(Duration::ZERO, |at| at.elapsed());
         let late = told.asked.map(|at| at.elapsed()).filter(|waited| *waited > LATE);
         if let (State::Answering, Some(waited)) = (&look.state, late) {
@@ -260,16 +263,16 @@ fn pause(shared: &Shared, time: Duration) {
 }
 
 /// The phase of counting states of threads, from one question to the next.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum Counting {
     /// Not asked about until this moment.
     Pause(Instant),
-    /// Asked about once; the sum of all times was this, in the VM's unit.
-    Before(u64),
+    /// Asked about, with this answer, before we switch it on.
+    Before(Micro),
     /// Switched on by us; the next answer is the first of two.
     First,
-    /// The next answer is the second one.
-    Second,
+    /// This was the first answer.
+    Second(Micro),
 }
 
 /// A connection over which questions are asked.
@@ -308,6 +311,7 @@ impl<'a> Asking<'a> {
         // Earlier answers came over another connection, and maybe from another node.
         told.look.state = State::Answering;
         told.look.inside = None;
+        told.look.micro = Micro::default();
         told.look.pass = None;
         told.look.is_here = client.is_here();
         drop(told);
@@ -413,35 +417,38 @@ impl<'a> Asking<'a> {
         }
         let memory = self.value(view::memory_question())?.as_ref().map(view::memory);
         inside.memory = memory.unwrap_or_default();
-        inside.micro = self.micro()?;
+        let micro = self.micro()?;
         inside.queued = self.queued()?;
         let took = began.elapsed();
         let mut told = self.shared.answers();
         told.look.state = State::Answering;
         told.look.inside = Some(inside);
+        told.look.micro.add(&micro);
         told.look.took = took;
         told.at = Some(Instant::now());
         Ok(())
     }
 
-    /// What its threads did; None while it is not counted. It is asked twice before we switch the
-    /// counting on: if the answers differ, somebody else has switched it on.
-    fn micro(&mut self) -> Result<Option<micro::Micro>, NodeProblem> {
+    /// What its threads did since the last answer; nothing while that is not counted. It is asked
+    /// twice before we switch the counting on: if the answers differ, somebody else has switched it
+    /// on.
+    fn micro(&mut self) -> Result<Micro, NodeProblem> {
         if matches!(self.counting, Counting::Pause(until) if Instant::now() < until) {
-            return Ok(None);
+            return Ok(Micro::default());
         }
-        let micro = self.value(micro::question())?.as_ref().and_then(micro::read);
-        let Some(micro) = micro else { return Ok(None) };
-        let total = micro::total(&micro);
-        let (next, is_counted) = match self.counting {
-            Counting::Pause(_) => (Counting::Before(total), false),
-            Counting::Before(before) if before != total => (Counting::Before(total), true),
-            Counting::Before(_) => (self.count(true)?, false),
-            Counting::First => (Counting::Second, true),
-            Counting::Second => (self.count(false)?, true),
+        let now = self.value(micro::question())?.as_ref().and_then(micro::read);
+        let Some(now) = now else { return Ok(Micro::default()) };
+        let (gained, next) = match &self.counting {
+            Counting::Pause(_) => (Micro::default(), Counting::Before(now)),
+            Counting::Before(before) if *before != now => {
+                (now.since(before), Counting::Before(now))
+            }
+            Counting::Before(_) => (Micro::default(), self.count(true)?),
+            Counting::First => (Micro::default(), Counting::Second(now)),
+            Counting::Second(first) => (now.since(first), self.count(false)?),
         };
         self.counting = next;
-        Ok(is_counted.then_some(micro))
+        Ok(gained)
     }
 
     /// Switches the counting on or off. A process on the node holds the flag meanwhile and switches
@@ -619,7 +626,8 @@ fn scans_in_prim_inet(frame: &Frame, otp: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::tests::{answers, connected, starts, stop_of};
+    use crate::client::tests::{answers, answers_with, connected, starts, stop_of};
+    use crate::micro::tests::answer;
     use std::io::Read;
 
     type Step = fn(&mut Asking) -> Result<(), NodeProblem>;
@@ -662,6 +670,57 @@ mod tests {
         let unknown = switches_off(false, off);
         assert!(has(&unknown, b"system_flag") && has(&unknown, b"false"), "{unknown:?}");
         assert!(!has(&unknown, b"hibernate"), "{unknown:?}");
+    }
+
+    /// What a node's threads gained by each of these answers.
+    fn gained(steps: &[(u64, u64)]) -> Vec<Micro> {
+        let (client, mut node) = connected();
+        let (shared, budget) = (Shared::default(), Budget::new(1 << 20));
+        let target = Target::read("web@h", false).unwrap();
+        let mut asking = Asking::begin(client, &target, &shared, &budget).unwrap();
+        // The first request is for another flag.
+        let mut question = 1;
+        let one = |(emulator, sleep): &(u64, u64)| {
+            question += 1;
+            if matches!(asking.counting, Counting::First) {
+                // We have just switched the counting on: that was a request too.
+                starts(&mut node, question, 8);
+                question += 1;
+            }
+            answers_with(&mut node, question, 20 + question, answer(*emulator, *sleep));
+            asking.micro().unwrap()
+        };
+        steps.iter().map(one).collect()
+    }
+
+    #[test]
+    fn what_threads_did_while_we_counted_comes_with_one_answer() {
+        let none = Micro::default();
+        let all = gained(&[(50, 50), (50, 50), (51, 50), (61, 55)]);
+        assert_eq!(all[..3], [none.clone(), none.clone(), none]);
+        assert_eq!(all[3], micro::read(&answer(10, 5)).unwrap());
+    }
+
+    #[test]
+    fn what_threads_did_while_somebody_else_counts_comes_with_each_answer() {
+        let all = gained(&[(50, 50), (60, 55), (60, 59), (61, 59)]);
+        let expected = [(10, 5), (0, 4), (1, 0)];
+        let expected = expected.map(|(emulator, sleep)| answer(emulator, sleep));
+        let expected = expected.map(|answer| micro::read(&answer).unwrap());
+        assert_eq!(all[0], Micro::default());
+        assert_eq!(all[1..], expected);
+    }
+
+    #[test]
+    fn what_was_counted_is_kept_until_somebody_looks_and_handed_over_once() {
+        let shared = Arc::new(Shared::default());
+        let watcher = Watcher { name: "web@h".to_owned(), shared: Arc::clone(&shared) };
+        let counted = micro::read(&answer(10, 5)).unwrap();
+        shared.answers().look.micro.add(&counted);
+        // Another answer comes before anybody looks.
+        shared.answers().look.micro.add(&Micro::default());
+        assert_eq!(watcher.look().micro, counted);
+        assert_eq!(watcher.look().micro, Micro::default());
     }
 
     #[test]

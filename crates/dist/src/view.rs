@@ -1,7 +1,6 @@
 //! What a node says about itself, read from its answers.
 
 use crate::calls::Call;
-use crate::micro::Micro;
 use beam::term::{self, atom, list};
 use beam::{Pid, Term};
 use os::terminal;
@@ -33,8 +32,6 @@ pub struct Inside {
     pub processes: u64,
     /// Memory by kind.
     pub memory: Memory,
-    /// What its threads did; None while the VM does not count it.
-    pub micro: Option<Micro>,
     /// The nodes that it is connected to, and the bytes that wait in the driver of the port to
     /// each.
     pub queued: Vec<(String, u64)>,
@@ -143,7 +140,6 @@ pub fn read(answer: &Term) -> Option<Inside> {
         used: used(used_times),
         processes: term::as_u64(processes).ok()?,
         memory: Memory::default(),
-        micro: None,
         queued: Vec::new(),
     })
 }

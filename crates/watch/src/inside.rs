@@ -36,12 +36,11 @@ impl InsideTick {
     /// ended processes.
     pub fn places(&self) -> usize {
         let stacks = self.look.mailboxes.iter().flatten().map(|mailbox| mailbox.stack.len() + 1);
-        let of = |inside: &dist::Inside| {
-            let states = inside.micro.iter().flat_map(dist::Micro::values).map(BTreeMap::len);
-            inside.used.len() + inside.queued.len() + states.sum::<usize>()
-        };
+        let states = self.look.micro.times.values().map(BTreeMap::len);
+        let of = |inside: &dist::Inside| inside.used.len() + inside.queued.len();
         let processes = stacks.sum::<usize>().saturating_add(self.look.ended.len());
-        self.look.inside.as_ref().map_or(0, of).saturating_add(processes)
+        let figures = self.look.inside.as_ref().map_or(0, of) + states.sum::<usize>();
+        figures.saturating_add(processes)
     }
 }
 
@@ -62,8 +61,7 @@ pub struct InsideSums {
     uneven: u32,
     longest: f64,
     first_used: Vec<Use>,
-    /// What its threads did: the first and the last answer. No counter was reset between them.
-    micro: Option<(dist::Micro, dist::Micro)>,
+    micro: dist::Micro,
     links: BTreeMap<String, Link>,
     mailboxes: BTreeMap<String, MailboxSums>,
 }
@@ -119,6 +117,7 @@ impl InsideSums {
                 one.has_ended = true;
             }
         }
+        self.micro.add(&look.micro);
         let inside = look.inside.clone().or(self.last.inside.take());
         self.last = Look { mailboxes: Vec::new(), ended: Vec::new(), inside, ..look.clone() };
         let Some(inside) = look.inside.as_ref().filter(|_| look.state == State::Answering) else {
@@ -145,16 +144,7 @@ impl InsideSums {
         if self.first_used.is_empty() {
             self.first_used = inside.used.clone();
         }
-        self.add_micro(inside.micro.as_ref());
         self.links(&inside.queued);
-    }
-
-    /// Starts anew if the node was restarted, or if its counters were reset.
-    fn add_micro(&mut self, now: Option<&dist::Micro>) {
-        let Some(now) = now else { return };
-        let first = self.micro.take().map(|(first, _)| first);
-        let first = first.filter(|first| goes_on(first, now));
-        self.micro = Some((first.unwrap_or_else(|| now.clone()), now.clone()));
     }
 
     fn links(&mut self, queued: &[(String, u64)]) {
@@ -239,21 +229,15 @@ impl InsideSums {
         online.filter_map(used).collect()
     }
 
-    /// What threads of each kind did between the first and the last answer.
+    /// What threads of each kind did while it was counted.
     fn micro(&self) -> Vec<Micro> {
-        let Some((first, now)) = &self.micro else { return Vec::new() };
-        let of = |threads: &String| {
-            let before =
-                |state: &String| first.get(threads).and_then(|all| all.get(state)).copied();
-            let gained = |(state, time): (&String, &u64)| {
-                (state.clone(), time.saturating_sub(before(state).unwrap_or(0)) as f64)
-            };
-            let gained: Vec<(String, f64)> = now[threads].iter().map(gained).collect();
-            let all: f64 = gained.iter().map(|(_, time)| time).sum();
-            let shares = gained.into_iter().map(|(state, time)| (state, time / all)).collect();
-            (all > 0.0).then(|| Micro { threads: threads.clone(), shares })
+        let of = |(threads, times): (&String, &BTreeMap<String, u64>)| {
+            let all: f64 = times.values().map(|time| *time as f64).sum();
+            let share = |(state, time): (&String, &u64)| (state.clone(), *time as f64 / all);
+            let shares = || times.iter().map(share).collect();
+            (all > 0.0).then(|| Micro { threads: threads.clone(), shares: shares() })
         };
-        now.keys().filter_map(of).collect()
+        self.micro.times.iter().filter_map(of).collect()
     }
 
     /// Connections in which something waited, the one that waited most often first.
@@ -370,15 +354,6 @@ impl MailboxSums {
             callers: function.callers,
         }
     }
-}
-
-/// Whether no time is less than it was before.
-fn goes_on(before: &dist::Micro, now: &dist::Micro) -> bool {
-    let is_kept = |(threads, states): (&String, &BTreeMap<String, u64>)| {
-        let now = now.get(threads);
-        states.iter().all(|(state, time)| now.and_then(|now| now.get(state)) >= Some(time))
-    };
-    before.iter().all(is_kept)
 }
 
 /// How work is spread over run queues.
@@ -547,27 +522,33 @@ mod tests {
     }
 
     #[test]
-    fn what_threads_did_counts_from_the_first_answer_that_has_it() {
+    fn what_threads_did_is_added_up_whether_or_not_the_node_answers() {
         let mut sums = InsideSums::default();
-        let micro = |emulator, sleep| {
-            let states = [("emulator".to_owned(), emulator), ("sleep".to_owned(), sleep)];
-            Some(dist::Micro::from([("scheduler".to_owned(), states.into())]))
-        };
-        let answers = [(None, 0), (micro(50, 950), 0), (micro(350, 1_050), 9), (micro(80, 90), 70)];
-        let said = answers.map(|(micro, bytes)| {
-            let mut look = answering(&[1], (0, 1));
-            let inside = look.inside.as_mut().unwrap();
-            (inside.micro, inside.queued) = (micro, vec![("c@d".to_owned(), bytes)]);
+        let shares = |sums: &InsideSums| sums.inside("a@b").figures.unwrap().micro;
+        sums.add(&answering(&[1], (0, 1)), 1);
+        assert_eq!(shares(&sums), []);
+        let silent = State::Silent(std::time::Duration::from_secs(3));
+        for (state, emulator, sleep) in [(State::Answering, 100, 90), (silent, 200, 10)] {
+            let times = [("emulator".to_owned(), emulator), ("sleep".to_owned(), sleep)];
+            let times = [("scheduler".to_owned(), times.into())].into();
+            let look = Look { state, micro: dist::Micro { times }, ..answering(&[1], (0, 1)) };
             sums.add(&look, 1);
-            sums.inside("a@b").figures.unwrap()
-        });
-        assert_eq!((&said[0].micro, &said[1].micro), (&vec![], &vec![]));
-        let shares = &said[2].micro[0].shares;
+        }
+        let shares = shares(&sums).remove(0).shares;
         assert_eq!((shares["emulator"], shares["sleep"]), (0.75, 0.25));
-        assert_eq!(said[3].micro, [], "it was counted anew");
-        assert_eq!(said[1].links, []);
-        let link = BusyLink { node: "c@d".into(), waiting: 0.5, bytes: 70 };
-        assert_eq!(said[3].links, [link]);
+    }
+
+    #[test]
+    fn a_connection_is_listed_with_the_share_of_answers_in_which_it_waited() {
+        let mut sums = InsideSums::default();
+        let said = [0, 0, 9, 70].map(|bytes| {
+            let mut look = answering(&[1], (0, 1));
+            look.inside.as_mut().unwrap().queued = vec![("c@d".to_owned(), bytes)];
+            sums.add(&look, 1);
+            sums.inside("a@b").figures.unwrap().links
+        });
+        assert_eq!(said[1], []);
+        assert_eq!(said[3], [BusyLink { node: "c@d".into(), waiting: 0.5, bytes: 70 }]);
     }
 
     #[test]
