@@ -7,12 +7,13 @@ mod common;
 mod node;
 
 use common::Place;
-use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
+use common::groups::parent_or_skip;
+use host::cgroup::{Bandwidth, BandwidthGroup};
 use node::{Node, can_run, of_node, seen};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
-use testing::{has_or_skip, skipped};
+use testing::has_or_skip;
 
 /// Most looks at the nodes. On a slow machine, a VM starts for some seconds, and one under a quota
 /// for many.
@@ -54,13 +55,7 @@ fn build_nap(folder: &Path) {
 
 #[test]
 fn native_code_and_schedulers_beyond_a_quota_show_from_outside() {
-    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
-        skipped("no groups can be made here");
-        return;
-    };
-    if !can_run() {
-        return;
-    }
+    let Some(parent) = parent_or_skip().filter(|_| can_run()) else { return };
     let folder = tempfile::tempdir().unwrap();
     build_nap(folder.path());
     let group = BandwidthGroup::create(&parent).unwrap();

@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::groups::parent_or_skip;
 use common::watching::{Load, assert_parts_add_up, finding, has_programs, seen};
 use common::{BINARY, Place, allowed_cpus, turn, two_cpus_or_skip};
 use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
@@ -108,13 +109,7 @@ fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {
 
 #[test]
 fn a_quota_that_work_uses_up_is_the_groups_own() {
-    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
-        skipped("no groups can be made here");
-        return;
-    };
-    if !root_or_skip() {
-        return;
-    }
+    let Some(parent) = parent_or_skip() else { return };
     let _turn = turn::take();
     let group = BandwidthGroup::create(&parent).unwrap();
     group.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();

@@ -5,11 +5,12 @@
 
 mod common;
 
+use common::groups::parent_or_skip;
 use common::{BINARY, Place, allowed_cpus, turn};
-use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
+use host::cgroup::{Bandwidth, BandwidthGroup};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
-use testing::{has_or_skip, root_or_skip, skipped};
+use testing::{has_or_skip, root_or_skip};
 
 const SPIN: &str = "while :; do :; done";
 
@@ -130,13 +131,7 @@ fn a_program_outside_is_told_as_one_without_a_pid() {
 
 #[test]
 fn a_quota_holds_a_program_of_a_container() {
-    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
-        skipped("no groups can be made here");
-        return;
-    };
-    if !root_or_skip() {
-        return;
-    }
+    let Some(parent) = parent_or_skip() else { return };
     let _turn = turn::take();
     let group = BandwidthGroup::create(&parent).unwrap();
     group.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();
@@ -156,13 +151,7 @@ fn a_quota_holds_a_program_of_a_container() {
 /// mounted too, and the kernel names them by `..`.
 #[test]
 fn a_quota_of_another_group_is_found_from_within_a_cgroup_namespace() {
-    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
-        skipped("no groups can be made here");
-        return;
-    };
-    if !root_or_skip() {
-        return;
-    }
+    let Some(parent) = parent_or_skip() else { return };
     let _turn = turn::take();
     let [held, own] = [(); 2].map(|()| BandwidthGroup::create(&parent).unwrap());
     held.set(&Bandwidth { quota_us: 5_000, period_us: 50_000, burst_us: 0 }).unwrap();

@@ -5,9 +5,10 @@
 
 mod common;
 
+use common::groups::parent_or_skip;
 use common::processes::{self, Process};
 use common::{BINARY, Place, Running, wait_for};
-use host::cgroup::{Bandwidth, BandwidthGroup, ParentGroup};
+use host::cgroup::{Bandwidth, BandwidthGroup};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs::Permissions;
@@ -45,13 +46,7 @@ fn get(address: &str, path: &str) -> String {
 
 #[test]
 fn an_incident_has_a_line_when_it_begins_and_one_when_it_ends() {
-    let Ok(parent) = ParentGroup::find(&host::Roots::real()) else {
-        skipped("no groups can be made here");
-        return;
-    };
-    if !root_or_skip() {
-        return;
-    }
+    let Some(parent) = parent_or_skip() else { return };
     let (place, loads) = (Place::new(), Place::new());
     // The input and the user of the program.
     let got = place.path("got");

@@ -50,19 +50,24 @@ const APT_USER: &str = "_apt";
 
 /// apt in a temporary folder of its own, which is deleted on drop. The folder is not in the cache,
 /// because apt's own user has no access to folders of the cache.
-#[derive(Debug)]
-pub struct Apt {
+pub struct Apt<'a> {
     folder: Temporary,
     options: Vec<String>,
+    interrupted: &'a dyn Fn() -> bool,
 }
 
-impl Apt {
+impl<'a> Apt<'a> {
     /// Sets up apt for one suite, such as `trixie` or `bookworm-security`, and packages of this
-    /// architecture. Nothing is fetched yet.
+    /// architecture. Nothing is fetched yet. Every call of apt ends early if `interrupted` says
+    /// so.
     ///
     /// # Errors
     /// If the folder cannot be created, or if Debian's keys are not on this machine.
-    pub fn prepare(suite: &str, arch: Arch) -> Result<Self, DebianError> {
+    pub fn prepare(
+        suite: &str,
+        arch: Arch,
+        interrupted: &'a dyn Fn() -> bool,
+    ) -> Result<Self, DebianError> {
         if !Path::new(KEYRING).exists() {
             return Err(DebianError::tool(
                 KEYRING,
@@ -87,10 +92,11 @@ impl Apt {
         let line = format!("deb [signed-by={KEYRING}] {MIRROR}/{archive} {suite} main\n");
         std::fs::write(folder.path().join("sources.list"), line).map_err(failed)?;
         let options = options(folder.path(), arch, user.is_some());
-        Ok(Apt { folder, options })
+        Ok(Apt { folder, options, interrupted })
     }
 
-    fn tool(&self, program: &str, words: &[&str]) -> Tool {
+    /// What a program of apt prints.
+    fn run(&self, program: &str, words: &[&str]) -> Result<String, ToolError> {
         let mut tool = Tool::new(program, "it comes with Debian");
         for option in &self.options {
             tool.arg(option);
@@ -99,7 +105,7 @@ impl Apt {
             tool.arg(word);
         }
         tool.command().current_dir(self.folder.path().join("download")).env("LC_ALL", "C");
-        tool
+        tool.run(LIMIT, self.interrupted)
     }
 
     /// Fetches the lists of the suite. If the suite says that they are too old, as with a mirror
@@ -107,18 +113,14 @@ impl Apt {
     ///
     /// # Errors
     /// If the lists cannot be fetched, or are not signed by Debian.
-    pub fn update(
-        &self,
-        note: &mut dyn FnMut(&str),
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<(), DebianError> {
+    pub fn update(&self, note: &mut dyn FnMut(&str)) -> Result<(), DebianError> {
         // A list that cannot be fetched is an error here. apt itself would only warn.
         let update = ["update", "--error-on=any", "-qq"];
-        match self.tool("apt-get", &update).run(LIMIT, interrupted) {
+        match self.run("apt-get", &update) {
             Err(ToolError::Failed { why, .. }) if why.contains(EXPIRED) => {
                 note(&format!("{why} The suite's lists are used as they are: signed, but old."));
                 let anyway = [&["-o", "Acquire::Check-Valid-Until=false"][..], &update].concat();
-                self.tool("apt-get", &anyway).run(LIMIT, interrupted)?;
+                self.run("apt-get", &anyway)?;
             }
             other => drop(other?),
         }
@@ -129,12 +131,8 @@ impl Apt {
     ///
     /// # Errors
     /// If apt fails.
-    pub fn names(
-        &self,
-        start: &str,
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<Vec<String>, DebianError> {
-        let names = self.tool("apt-cache", &["pkgnames", start]).run(LIMIT, interrupted)?;
+    pub fn names(&self, start: &str) -> Result<Vec<String>, DebianError> {
+        let names = self.run("apt-cache", &["pkgnames", start])?;
         Ok(names.lines().map(|line| line.trim().to_owned()).collect())
     }
 
@@ -142,14 +140,10 @@ impl Apt {
     ///
     /// # Errors
     /// If the suite does not have one of the packages.
-    pub fn closure(
-        &self,
-        names: &[&str],
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<Vec<String>, DebianError> {
+    pub fn closure(&self, names: &[&str]) -> Result<Vec<String>, DebianError> {
         let words = ["install", "--print-uris", "-qq", "-y", "--no-install-recommends"];
         let words = [&words[..], names].concat();
-        let text = self.tool("apt-get", &words).run(LIMIT, interrupted)?;
+        let text = self.run("apt-get", &words)?;
         Ok(text.lines().filter_map(name_of_uri).map(str::to_owned).collect())
     }
 
@@ -157,14 +151,10 @@ impl Apt {
     ///
     /// # Errors
     /// If apt does not describe one of the packages.
-    pub fn describe(
-        &self,
-        names: &[String],
-        interrupted: &dyn Fn() -> bool,
-    ) -> Result<Vec<Package>, DebianError> {
+    pub fn describe(&self, names: &[String]) -> Result<Vec<Package>, DebianError> {
         let mut words = vec!["show", "--no-all-versions"];
         words.extend(names.iter().map(String::as_str));
-        let text = self.tool("apt-cache", &words).run(LIMIT, interrupted)?;
+        let text = self.run("apt-cache", &words)?;
         let found: Vec<Package> = text.split("\n\n").filter_map(described).collect();
         let missing = names.iter().find(|name| !found.iter().any(|found| found.name == **name));
         match missing {
@@ -185,7 +175,6 @@ impl Apt {
         &self,
         packages: &[Package],
         cache: &Cache,
-        interrupted: &dyn Fn() -> bool,
     ) -> Result<Vec<Temporary>, DebianError> {
         let wanted: Vec<String> = packages
             .iter()
@@ -193,7 +182,7 @@ impl Apt {
             .collect();
         let mut words = vec!["download", "-qq"];
         words.extend(wanted.iter().map(String::as_str));
-        self.tool("apt-get", &words).run(LIMIT, interrupted)?;
+        self.run("apt-get", &words)?;
         packages.iter().map(|package| self.downloaded(package, cache)).collect()
     }
 
@@ -270,7 +259,8 @@ mod tests {
 
     #[test]
     fn what_a_host_lets_pass_is_switched_off_last() {
-        let apt = Apt::prepare("bookworm", Arch::OWN).unwrap();
+        let never = || false;
+        let apt = Apt::prepare("bookworm", Arch::OWN, &never).unwrap();
         let options = apt.options.join(" ");
         for option in SECURE {
             assert!(options.contains(option), "{option}");

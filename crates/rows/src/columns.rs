@@ -4,122 +4,94 @@
 use crate::table::Holds::{Double, Flag, Int, Long, Text, Time};
 use crate::table::{Cell, Column, always, maybe};
 use census::{TrialRow, Verdict};
-use model::Unit;
+use model::{Identity, Unit};
+
+type VerdictColumn = (Column, fn(&Verdict<'_>) -> Cell);
+type TrialColumn = (Column, fn(&Trial<'_>) -> Cell);
 
 /// One row per host and scenario. The scenario and the kernel series are in the folder names.
-pub(crate) const VERDICTS: [Column; 22] = [
-    always("host", Text),
-    always("state", Text),
-    always("doubted", Flag),
-    always("started", Time),
-    maybe("shift", Double),
-    maybe("shift_unit", Text),
-    maybe("kernel", Text),
-    maybe("hz", Int),
-    maybe("preemption", Text),
-    maybe("cpus", Long),
-    maybe("cpu_model", Text),
-    maybe("product", Text),
-    maybe("virtualised", Flag),
-    maybe("cgroup", Text),
-    maybe("distribution", Text),
-    maybe("arch", Text),
-    maybe("otp", Text),
-    maybe("kind", Long),
-    always("version", Text),
-    always("brief", Flag),
-    always("file", Text),
-    maybe("line", Long),
+pub(crate) const VERDICTS: [VerdictColumn; 22] = [
+    (always("host", Text), |row| Cell::text(row.host)),
+    (always("state", Text), |row| Cell::text(row.state.word())),
+    (always("doubted", Flag), |row| Cell::Flag(row.doubted)),
+    (always("started", Time), |row| time(row.started)),
+    (maybe("shift", Double), |row| {
+        Cell::double(row.shift.map(|(shift, _)| shift).filter(|shift| shift.is_finite()))
+    }),
+    (maybe("shift_unit", Text), |row| Cell::texts(row.shift.map(|(_, unit)| word(unit)))),
+    (maybe("kernel", Text), |row| text(row, |identity| Some(&identity.kernel))),
+    (maybe("hz", Int), |row| {
+        let hz = identity(row).and_then(|identity| i32::try_from(identity.hz?).ok());
+        hz.map_or(Cell::Nothing, Cell::Int)
+    }),
+    (maybe("preemption", Text), |row| text(row, |identity| identity.preemption.as_deref())),
+    (maybe("cpus", Long), |row| long(identity(row).map(|identity| identity.cpus))),
+    (maybe("cpu_model", Text), |row| text(row, |identity| identity.cpu_model.as_deref())),
+    (maybe("product", Text), |row| text(row, |identity| identity.product.as_deref())),
+    (maybe("virtualised", Flag), |row| flag(identity(row).and_then(|of| of.virtualised))),
+    (maybe("cgroup", Text), |row| text(row, |identity| identity.cgroup.as_deref())),
+    (maybe("distribution", Text), |row| text(row, |identity| identity.distribution.as_deref())),
+    (maybe("arch", Text), |row| text(row, |identity| Some(&identity.arch))),
+    (maybe("otp", Text), otp),
+    (maybe("kind", Long), |row| long(row.kind_number)),
+    (always("version", Text), |row| Cell::text(row.version)),
+    (always("brief", Flag), |row| Cell::Flag(row.brief)),
+    (always("file", Text), |row| Cell::text(row.file)),
+    (maybe("line", Long), |row| long(row.line)),
 ];
 
-/// One row per trial.
-pub(crate) const TRIALS: [Column; 21] = [
-    always("host", Text),
-    always("started", Time),
-    maybe("kernel", Text),
-    maybe("otp", Text),
-    always("trial", Int),
-    always("block", Long),
-    always("arm", Text),
-    always("started_ms", Double),
-    always("took_ms", Double),
-    always("window_ms", Double),
-    always("hang", Flag),
-    maybe("measure", Text),
-    maybe("value", Double),
-    maybe("unit", Text),
-    maybe("at_least", Flag),
-    maybe("steal_ms", Double),
-    maybe("run_delay_ms", Double),
-    maybe("enclosing_throttled_ms", Double),
-    maybe("cpu_pressure_ms", Double),
-    maybe("memory_pressure_ms", Double),
-    maybe("io_pressure_ms", Double),
-];
-
-/// The row of an answer.
-pub(crate) fn verdict(verdict: &Verdict) -> [Cell; 22] {
-    let identity = verdict.kind.map(|kind| &kind.identity);
-    let text = |of: fn(&model::Identity) -> Option<&str>| Cell::texts(identity.and_then(of));
-    [
-        Cell::text(verdict.host),
-        Cell::text(verdict.state.word()),
-        Cell::Flag(verdict.doubted),
-        time(verdict.started),
-        Cell::double(verdict.shift.map(|(shift, _)| shift).filter(|shift| shift.is_finite())),
-        Cell::texts(verdict.shift.map(|(_, unit)| word(unit))),
-        text(|identity| Some(&identity.kernel)),
-        identity
-            .and_then(|identity| i32::try_from(identity.hz?).ok())
-            .map_or(Cell::Nothing, Cell::Int),
-        text(|identity| identity.preemption.as_deref()),
-        identity.map_or(Cell::Nothing, |identity| Cell::Long(i64::from(identity.cpus))),
-        text(|identity| identity.cpu_model.as_deref()),
-        text(|identity| identity.product.as_deref()),
-        identity.and_then(|identity| identity.virtualised).map_or(Cell::Nothing, Cell::Flag),
-        text(|identity| identity.cgroup.as_deref()),
-        text(|identity| identity.distribution.as_deref()),
-        text(|identity| Some(&identity.arch)),
-        Cell::texts(verdict.kind.and_then(|kind| kind.otp.as_deref())),
-        verdict.kind_number.map_or(Cell::Nothing, |kind| Cell::Long(i64::from(kind))),
-        Cell::text(verdict.version),
-        Cell::Flag(verdict.brief),
-        Cell::text(verdict.file),
-        verdict.line.map_or(Cell::Nothing, |line| Cell::Long(i64::from(line))),
-    ]
+/// A trial of a study.
+pub(crate) struct Trial<'a> {
+    pub(crate) verdict: &'a Verdict<'a>,
+    pub(crate) measure: Option<&'a str>,
+    /// Its position in the study.
+    pub(crate) place: i32,
+    pub(crate) seen: &'a TrialRow,
 }
 
-/// The row of a trial of a study; `place` is its position in the study.
-pub(crate) fn trial(
-    verdict: &Verdict,
-    measure: Option<&str>,
-    place: i32,
-    trial: &TrialRow,
-) -> [Cell; 21] {
-    let value = trial.value;
-    [
-        Cell::text(verdict.host),
-        time(verdict.started),
-        Cell::texts(verdict.kind.map(|kind| kind.identity.kernel.as_str())),
-        Cell::texts(verdict.kind.and_then(|kind| kind.otp.as_deref())),
-        Cell::Int(place),
-        Cell::Long(i64::from(trial.block)),
-        Cell::text(&trial.arm),
-        Cell::Double(trial.started_ms),
-        Cell::Double(trial.took_ms),
-        Cell::Double(trial.window_ms),
-        Cell::Flag(trial.hang),
-        Cell::texts(measure),
-        Cell::double(value.map(|value| value.value)),
-        Cell::texts(value.map(|value| word(value.unit))),
-        value.map_or(Cell::Nothing, |value| Cell::Flag(value.at_least)),
-        Cell::double(trial.steal_ms),
-        Cell::double(trial.run_delay_ms),
-        Cell::double(trial.enclosing_throttled_ms),
-        Cell::double(trial.cpu_pressure_ms),
-        Cell::double(trial.memory_pressure_ms),
-        Cell::double(trial.io_pressure_ms),
-    ]
+/// One row per trial.
+pub(crate) const TRIALS: [TrialColumn; 21] = [
+    (always("host", Text), |row| Cell::text(row.verdict.host)),
+    (always("started", Time), |row| time(row.verdict.started)),
+    (maybe("kernel", Text), |row| text(row.verdict, |identity| Some(&identity.kernel))),
+    (maybe("otp", Text), |row| otp(row.verdict)),
+    (always("trial", Int), |row| Cell::Int(row.place)),
+    (always("block", Long), |row| Cell::Long(i64::from(row.seen.block))),
+    (always("arm", Text), |row| Cell::text(&row.seen.arm)),
+    (always("started_ms", Double), |row| Cell::Double(row.seen.started_ms)),
+    (always("took_ms", Double), |row| Cell::Double(row.seen.took_ms)),
+    (always("window_ms", Double), |row| Cell::Double(row.seen.window_ms)),
+    (always("hang", Flag), |row| Cell::Flag(row.seen.hang)),
+    (maybe("measure", Text), |row| Cell::texts(row.measure)),
+    (maybe("value", Double), |row| Cell::double(row.seen.value.map(|value| value.value))),
+    (maybe("unit", Text), |row| Cell::texts(row.seen.value.map(|value| word(value.unit)))),
+    (maybe("at_least", Flag), |row| flag(row.seen.value.map(|value| value.at_least))),
+    (maybe("steal_ms", Double), |row| Cell::double(row.seen.steal_ms)),
+    (maybe("run_delay_ms", Double), |row| Cell::double(row.seen.run_delay_ms)),
+    (maybe("enclosing_throttled_ms", Double), |row| Cell::double(row.seen.enclosing_throttled_ms)),
+    (maybe("cpu_pressure_ms", Double), |row| Cell::double(row.seen.cpu_pressure_ms)),
+    (maybe("memory_pressure_ms", Double), |row| Cell::double(row.seen.memory_pressure_ms)),
+    (maybe("io_pressure_ms", Double), |row| Cell::double(row.seen.io_pressure_ms)),
+];
+
+fn identity<'a>(verdict: &Verdict<'a>) -> Option<&'a Identity> {
+    verdict.kind.map(|kind| &kind.identity)
+}
+
+fn text(verdict: &Verdict<'_>, of: fn(&Identity) -> Option<&str>) -> Cell {
+    Cell::texts(identity(verdict).and_then(of))
+}
+
+fn otp(verdict: &Verdict<'_>) -> Cell {
+    Cell::texts(verdict.kind.and_then(|kind| kind.otp.as_deref()))
+}
+
+fn long(number: Option<u32>) -> Cell {
+    number.map_or(Cell::Nothing, |number| Cell::Long(i64::from(number)))
+}
+
+fn flag(is_so: Option<bool>) -> Cell {
+    is_so.map_or(Cell::Nothing, Cell::Flag)
 }
 
 /// A time as milliseconds since 1970.

@@ -14,7 +14,7 @@ pub use error::RowsError;
 pub use folder::{Folder, Made};
 
 use census::{Fleet, Verdict, Verdicts};
-use columns::{TRIALS, VERDICTS};
+use columns::{TRIALS, Trial, VERDICTS};
 use folder::Beside;
 use series::Series;
 use std::fs::File;
@@ -90,18 +90,19 @@ impl Writing<'_> {
         places: &[(u32, usize)],
     ) -> Result<(), RowsError> {
         let below = format!("scenario={scenario}/kernel_series={series}/part-0.parquet");
-        let mut rows = self.open("verdicts", &below, &VERDICTS)?;
+        let mut rows = self.open("verdicts", &below, &VERDICTS.map(|(column, _)| column))?;
         let mut trials: Option<Open> = None;
         for (number, (_, place)) in places.iter().enumerate() {
             if number % LOOKS == 0 && (self.ends)() {
                 return Err(RowsError::Interrupted);
             }
             let Some(verdict) = self.verdicts.get(*place) else { continue };
-            rows.row(columns::verdict(&verdict))?;
+            rows.row(VERDICTS.iter().map(|(_, value)| value(&verdict)))?;
             self.written.verdicts += 1;
             if verdict.trials.is_some() {
                 if trials.is_none() {
-                    trials = Some(self.open("trials", &below, &TRIALS)?);
+                    let columns = TRIALS.map(|(column, _)| column);
+                    trials = Some(self.open("trials", &below, &columns)?);
                 }
                 self.trials_of(&verdict, trials.as_mut())?;
             }
@@ -113,8 +114,10 @@ impl Writing<'_> {
     fn trials_of(&mut self, verdict: &Verdict, into: Option<&mut Open>) -> Result<(), RowsError> {
         let (Some(span), Some(into)) = (verdict.trials, into) else { return Ok(()) };
         let trials = census::kept(self.trials, span).map_err(RowsError::io(&into.path))?;
-        for (trial, place) in trials.all.iter().zip(0..) {
-            into.row(columns::trial(verdict, trials.measure.as_deref(), place, trial))?;
+        let measure = trials.measure.as_deref();
+        for (seen, place) in trials.all.iter().zip(0..) {
+            let trial = Trial { verdict, measure, place, seen };
+            into.row(TRIALS.iter().map(|(_, value)| value(&trial)))?;
             self.written.trials += 1;
         }
         Ok(())

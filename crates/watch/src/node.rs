@@ -1,7 +1,7 @@
 //! An Erlang node in an interval, and its sums over several.
 
-use crate::reader::GivenFlags;
-use model::live::{Configured, Place, RoleTime, ThreadRole};
+use crate::reader::CommandLine;
+use model::live::{Place, RoleTime, ThreadRole};
 use probe::live::Sampled;
 use std::collections::BTreeMap;
 
@@ -15,19 +15,8 @@ pub const LONG_SILENCE_NS: u64 = 8_000_000;
 /// What a node is, as far as it can be seen from outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Its name, as `-name` or `-sname` gave it.
-    pub name: Option<String>,
-    /// The number of online schedulers that `+S` sets, multiplied by the percentage of `+SP`. None
-    /// if the VM works out the number itself, or a number to multiply.
-    pub online: Option<u32>,
-    /// Whether there may be fewer, because the VM found fewer CPUs, or a quota.
-    pub online_is_maximum: bool,
-    /// Whether `+SP` sets the percentage of schedulers that are online.
-    pub online_by_percent: bool,
-    /// Where its flags are set.
-    pub configured: Configured,
-    /// Flags that it was started with, of those that this tool may advise.
-    pub given: GivenFlags,
+    /// What its command line says.
+    pub line: CommandLine,
     /// Whether the place was found at which it counts the passes of its schedulers.
     pub counts_passes: bool,
     /// Number of threads, by what they are for.
@@ -37,7 +26,7 @@ pub struct NodeFacts {
 impl NodeFacts {
     /// Whether a flag sets the number of online schedulers.
     pub fn sets_online(&self) -> bool {
-        self.online.is_some() || self.online_by_percent
+        self.line.online.is_some() || self.line.online_by_percent
     }
 }
 

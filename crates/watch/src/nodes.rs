@@ -76,8 +76,9 @@ pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
     if let Some(reported) = reported.filter(|count| *count > 0) {
         return reported.min(there.max(1));
     }
-    match node.facts.online {
-        Some(maximum) if node.facts.online_is_maximum && exceeds_cpus(window, pid, maximum) => {
+    let line = &node.facts.line;
+    match line.online {
+        Some(maximum) if line.online_is_maximum && exceeds_cpus(window, pid, maximum) => {
             ran(node).min(maximum).max(1)
         }
         Some(chosen) => chosen.min(there.max(1)),
@@ -135,7 +136,7 @@ fn pid_named(window: &Window, name: &str) -> Option<u32> {
 /// Whether a node may have this name, by its command line. RabbitMQ takes its name once it is up,
 /// so its command line has none.
 fn may_be(node: &NodeSums, name: &str) -> bool {
-    let short = node.facts.name.as_deref().and_then(|name| name.split('@').next());
+    let short = node.facts.line.name.as_deref().and_then(|name| name.split('@').next());
     short.is_none_or(|short| name.split('@').next() == Some(short))
 }
 
@@ -152,11 +153,11 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
     let bound = bound(window, key);
     Node {
         program: program(key, pid),
-        name: sums.facts.name.clone().or_else(|| named_inside(window, pid).cloned()),
+        name: sums.facts.line.name.clone().or_else(|| named_inside(window, pid).cloned()),
         schedulers: sums.facts.threads.get(&ThreadRole::Scheduler).copied().unwrap_or(0),
         online: online(window, pid, sums),
         set_by_flag: sums.facts.sets_online(),
-        configured: sums.facts.configured,
+        configured: sums.facts.line.configured,
         roles: roles(sums),
         code: code(sums),
         quota_cpus: bound.map(|bound| bound.cpus),
@@ -227,7 +228,7 @@ mod tests {
     fn the_least_quota_that_throttles_binds_and_online_are_those_that_ran() {
         let mut tick = below_a_group_that_throttles(200, group("/a", 50, 500, (5, 100)));
         let mut one = node(7, 4);
-        one.facts.online = None;
+        one.facts.line.online = None;
         for (number, scheduler) in &mut one.schedulers {
             scheduler.ran_ns = if *number < 3 { 5 * MS } else { 0 };
         }
@@ -252,8 +253,8 @@ mod tests {
             tick.threads.push(thread(7, 10, 0));
             tick.groups.push(group("/a", quota_ms, 100, (0, 0)));
             let mut one = node(7, 8);
-            one.facts.online = Some(maximum);
-            one.facts.online_is_maximum = true;
+            one.facts.line.online = Some(maximum);
+            one.facts.line.online_is_maximum = true;
             for (number, scheduler) in &mut one.schedulers {
                 scheduler.ran_ns = if *number < 3 { 5 * MS } else { 0 };
             }
@@ -279,7 +280,7 @@ mod tests {
             held.throttled_ns[1] = 300 * MS;
             tick.threads.push(held);
             let mut one = node(7, 4);
-            one.facts.online_is_maximum = true;
+            one.facts.line.online_is_maximum = true;
             for (number, scheduler) in &mut one.schedulers {
                 scheduler.ran_ns = if *number < 3 { 5 * MS } else { 0 };
             }
@@ -297,7 +298,7 @@ mod tests {
         let mut tick = second();
         process(&mut tick, 7, "beam.smp", None);
         let mut one = node(7, 1);
-        one.facts.name = None;
+        one.facts.line.name = None;
         tick.nodes.push(one);
         assert_eq!(all(&Window::of([&tick]))[0].name, None);
         tick.inside.push(InsideTick { name: "rabbit@web".into(), look: look_at(7, true) });
@@ -330,7 +331,7 @@ mod tests {
         let mut tick = second();
         process(&mut tick, 7, "beam.smp", None);
         let mut one = node(7, 4);
-        one.facts.online = None;
+        one.facts.line.online = None;
         tick.nodes.push(one);
         assert_eq!(all(&Window::of([&tick]))[0].online, 4);
         tick.inside.push(InsideTick { name: "web@host".into(), look: look_at(7, true) });

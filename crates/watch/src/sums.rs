@@ -384,36 +384,7 @@ pub fn keep_heaviest<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>, most: usiz
 }
 
 fn add(all: &mut ThreadCounts, gained: &ThreadCounts) {
-    let sums = [
-        (&mut all.ran_ns, gained.ran_ns),
-        (&mut all.ready_ns, gained.ready_ns),
-        (&mut all.others_ns, gained.others_ns),
-        (&mut all.own_ns, gained.own_ns),
-        (&mut all.idle_ns, gained.idle_ns),
-        (&mut all.rest_ns, gained.rest_ns),
-        (&mut all.beside_idle_ns, gained.beside_idle_ns),
-        (&mut all.waits, gained.waits),
-        (&mut all.asleep_ns, gained.asleep_ns),
-        (&mut all.lock_ns, gained.lock_ns),
-        (&mut all.foreign_ns, gained.foreign_ns),
-        (&mut all.lock_waits, gained.lock_waits),
-        (&mut all.reclaim_ns, gained.reclaim_ns),
-        (&mut all.group_reclaim_ns, gained.group_reclaim_ns),
-        (&mut all.compaction_ns, gained.compaction_ns),
-        (&mut all.memory_ns, gained.memory_ns),
-        (&mut all.fault_ns, gained.fault_ns),
-        (&mut all.faults, gained.faults),
-        (&mut all.move_ns, gained.move_ns),
-        (&mut all.moves, gained.moves),
-        (&mut all.samples, gained.samples),
-        (&mut all.spins, gained.spins),
-    ];
-    for (sum, more) in sums {
-        *sum = sum.saturating_add(more);
-    }
-    for (sum, more) in all.throttled_ns.iter_mut().zip(gained.throttled_ns) {
-        *sum = sum.saturating_add(more);
-    }
+    all.combine(gained, u64::saturating_add);
     if gained.lock_ns > 0 && !gained.lock_by.is_empty() {
         (all.lock_call, all.lock_by) = (gained.lock_call, gained.lock_by.clone());
     }
@@ -475,15 +446,7 @@ impl Reading {
     /// Adds what a reader gained.
     pub fn add(&mut self, gained: &ReaderCounts) {
         count(&mut self.pids, gained.reader, |ns| *ns = ns.saturating_add(gained.ns));
-        let sums = [
-            (&mut self.all.holds, gained.holds),
-            (&mut self.all.ns, gained.ns),
-            (&mut self.all.ready_ns, gained.ready_ns),
-            (&mut self.all.throttled_ns, gained.throttled_ns),
-        ];
-        for (sum, more) in sums {
-            *sum = sum.saturating_add(more);
-        }
+        self.all.combine(gained, u64::saturating_add);
         self.all.worst_ns = self.all.worst_ns.max(gained.worst_ns);
         self.all.nice = self.all.nice.max(gained.nice);
     }

@@ -95,8 +95,8 @@ pub fn group(name: &str, quota_ms: u64, used_ms: u64, throttled: (u64, u64)) -> 
 pub fn node(pid: u32, schedulers: u32) -> NodeTick {
     let mut node = NodeTick { pid, ..NodeTick::default() };
     node.facts.threads.insert(ThreadRole::Scheduler, schedulers);
-    node.facts.online = Some(schedulers);
-    node.facts.name = Some("web".to_owned());
+    node.facts.line.online = Some(schedulers);
+    node.facts.line.name = Some("web".to_owned());
     node.facts.counts_passes = true;
     for number in 1..=schedulers {
         node.schedulers

@@ -20,8 +20,6 @@ pub struct Hello {
     pub schedulers: u64,
     /// Online schedulers.
     pub schedulers_online: u64,
-    /// Dirty CPU schedulers, including offline ones.
-    pub dirty_cpu_schedulers: u64,
     /// Online dirty CPU schedulers.
     pub dirty_cpu_schedulers_online: u64,
     /// Dirty IO schedulers.
@@ -30,8 +28,6 @@ pub struct Hello {
     pub logical_processors_available: Option<u64>,
     /// CPU quota that the VM found in its control group, in CPUs, if it checks.
     pub cpu_quota: Option<u64>,
-    /// Threads for asynchronous drivers.
-    pub async_threads: u64,
 }
 
 impl Hello {
@@ -52,12 +48,10 @@ impl Hello {
             erts: field(map, "erts", as_text)?,
             schedulers: field(map, "schedulers", as_u64)?,
             schedulers_online: field(map, "schedulers_online", as_u64)?,
-            dirty_cpu_schedulers: field(map, "dirty_cpu_schedulers", as_u64)?,
             dirty_cpu_schedulers_online: field(map, "dirty_cpu_schedulers_online", as_u64)?,
             dirty_io_schedulers: field(map, "dirty_io_schedulers", as_u64)?,
             logical_processors_available: known("logical_processors_available")?,
             cpu_quota: known("cpu_quota")?,
-            async_threads: field(map, "async_threads", as_u64)?,
         })
     }
 }
@@ -82,10 +76,8 @@ mod tests {
             "os_pid",
             "schedulers",
             "schedulers_online",
-            "dirty_cpu_schedulers",
             "dirty_cpu_schedulers_online",
             "dirty_io_schedulers",
-            "async_threads",
         ];
         let numbers = numbers.map(|key| (key, uint(8)));
         let fixed = [

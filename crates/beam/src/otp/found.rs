@@ -37,8 +37,6 @@ pub struct Otp {
     pub erts: String,
     /// The root of the installation.
     pub root: PathBuf,
-    /// Bytes per word of the emulator.
-    pub word_size: u32,
     /// The account that all its programs run as; None for the caller.
     pub account: Option<Account>,
     /// Where it was fetched from; None if it was installed on this machine.
@@ -88,12 +86,12 @@ impl Otp {
         if account.is_none() {
             check_own(&program)?;
         }
-        let Answer { release, erts, root, word_size } = probe::ask(&program, account, limit)?;
+        let Answer { release, erts, root } = probe::ask(&program, account, limit)?;
         if release < OLDEST {
             return Err(BeamError::TooOld { path: program, found: release, least: OLDEST });
         }
         let account = account.cloned();
-        Ok(Otp { erl: program, release, erts, root, word_size, account, origin: None })
+        Ok(Otp { erl: program, release, erts, root, account, origin: None })
     }
 
     /// The same OTP, run as the caller. Root runs it only if no other user could have put it

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Prints one line that nothing else prints.
-const QUESTION: &str = r#"io:format("tailback-otp|~ts|~ts|~w|~ts~n",
-    [erlang:system_info(otp_release), erlang:system_info(version),
-     erlang:system_info(wordsize), code:root_dir()]), erlang:halt(0)."#;
+const QUESTION: &str = r#"io:format("tailback-otp|~ts|~ts|~ts~n",
+    [erlang:system_info(otp_release), erlang:system_info(version), code:root_dir()]),
+    erlang:halt(0)."#;
 
 /// The answer of an Erlang about itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +18,6 @@ pub(super) struct Answer {
     pub(super) release: u32,
     pub(super) erts: String,
     pub(super) root: PathBuf,
-    pub(super) word_size: u32,
 }
 
 pub(super) fn ask(
@@ -44,13 +43,12 @@ pub(super) fn ask(
 }
 
 pub(super) fn answer(line: &str) -> Option<Answer> {
-    let mut fields = line.strip_prefix("tailback-otp|")?.splitn(4, '|');
+    let mut fields = line.strip_prefix("tailback-otp|")?.splitn(3, '|');
     let release = fields.next()?.parse().ok()?;
     // The version becomes part of a folder's name.
     let erts = fields.next().filter(|erts| is_version(erts))?.to_owned();
-    let word_size = fields.next()?.parse().ok()?;
     let root = fields.next().map(PathBuf::from).filter(|root| root.is_absolute())?;
-    Some(Answer { release, erts, root, word_size })
+    Some(Answer { release, erts, root })
 }
 
 pub(super) fn is_version(text: &str) -> bool {
@@ -64,17 +62,17 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_and_nonsense_is_not() {
-        let otp = answer("tailback-otp|25|13.1.5|8|/usr/lib/erl|ang").unwrap();
-        assert_eq!((otp.release, otp.erts.as_str(), otp.word_size), (25, "13.1.5", 8));
+        let otp = answer("tailback-otp|25|13.1.5|/usr/lib/erl|ang").unwrap();
+        assert_eq!((otp.release, otp.erts.as_str()), (25, "13.1.5"));
         assert_eq!(otp.root, Path::new("/usr/lib/erl|ang"));
         for wrong in [
             "",
             "tailback-otp|",
-            "tailback-otp|R13B|1|8|/r",
-            "tailback-otp|25|../x|8|/r",
-            "tailback-otp|25|.|8|/r",
-            "tailback-otp|25|13|8|relative",
-            "tailback-otp|25|13|/r",
+            "tailback-otp|R13B|1|/r",
+            "tailback-otp|25|../x|/r",
+            "tailback-otp|25|.|/r",
+            "tailback-otp|25|13|relative",
+            "tailback-otp|25|/r",
         ] {
             assert_eq!(answer(wrong), None, "{wrong}");
         }

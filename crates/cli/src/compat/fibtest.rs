@@ -23,13 +23,13 @@ Options
 
 /// Runs the threads in this process.
 pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
-    let Some(args) = parse(args)? else { return Ok(0) };
+    let Some((args, verbose)) = parse(args)? else { return Ok(0) };
     let fibonacci = Fibonacci::set_up(&args)?;
     let report = fibonacci.work(|duration| {
         std::thread::sleep(duration);
         false
     });
-    session.out.print(&lines(&report?, args.verbose));
+    session.out.print(&lines(&report?, verbose));
     Ok(0)
 }
 
@@ -50,25 +50,27 @@ pub fn iterations(count: u64) -> String {
     format!("Iterations Completed(M): {} \n", count / 1_000_000)
 }
 
-fn parse(args: &[String]) -> Result<Option<FibonacciArgs>, Failure> {
+/// The threads, and whether each is printed. None if the help was printed.
+fn parse(args: &[String]) -> Result<Option<(FibonacciArgs, bool)>, Failure> {
     let mut options = Options::new(args, USAGE);
     let mut wanted = FibonacciArgs::new(1, Duration::from_secs(5));
     wanted.threads = None;
+    let mut verbose = false;
     loop {
         let word = match options.next() {
-            Next::End => return Ok(Some(wanted)),
+            Next::End => return Ok(Some((wanted, verbose))),
             Next::Help => return Ok(None),
             Next::Word(word) => word,
         };
         let most = u64::from(MOST_THREADS);
         let mut number = |most| options.number(word, most);
         match word {
-            "-v" => wanted.verbose = true,
+            "-v" => verbose = true,
             "-f" => wanted.fast = small(number(most)?),
             "-t" => wanted.threads = Some(small(number(most)?)),
             "-s" => {
                 let seconds = number(super::mapper::MOST_SECONDS)?;
-                wanted.duration_ms = Some(seconds.saturating_mul(1000));
+                wanted.duration_ms = seconds.saturating_mul(1000);
             }
             _ => return Err(options.unknown(word)),
         }
@@ -99,8 +101,8 @@ mod tests {
     #[test]
     fn options_are_those_of_the_original() {
         let words = ["-v", "-f", "2", "-t", "8", "-s", "1"].map(str::to_owned);
-        let args = parse(&words).unwrap().unwrap();
-        assert_eq!((args.verbose, args.fast, args.threads), (true, 2, Some(8)));
+        let (args, verbose) = parse(&words).unwrap().unwrap();
+        assert_eq!((verbose, args.fast, args.threads), (true, 2, Some(8)));
         assert_eq!(args.duration(), Duration::from_secs(1));
         assert!(parse(&["-t".to_owned(), "x".to_owned()]).is_err());
         assert!(parse(&["-x".to_owned()]).is_err());

@@ -1,9 +1,22 @@
 //! Control groups.
 
+use host::Roots;
+use host::cgroup::ParentGroup;
 use std::path::{Path, PathBuf};
+use testing::{root_or_skip, skipped};
 
 /// How many levels are searched.
 const LEVELS: u32 = 5;
+
+/// The group below which a test that needs root may make groups. None if the test is skipped.
+#[track_caller]
+pub fn parent_or_skip() -> Option<ParentGroup> {
+    let Ok(parent) = ParentGroup::find(&Roots::real()) else {
+        skipped("no groups can be made here");
+        return None;
+    };
+    root_or_skip().then_some(parent)
+}
 
 /// All groups of tailback.
 pub fn of_tailback() -> Vec<PathBuf> {

@@ -26,8 +26,8 @@ const NO_NETWORK: &[&str] = &[
 ];
 
 /// A kernel in the lists of a suite.
-struct Found {
-    apt: Apt,
+struct Found<'a> {
+    apt: Apt<'a>,
     kernel: Package,
     /// The package of its configuration, if that is a separate one.
     base: Option<String>,
@@ -106,7 +106,7 @@ fn fetch_newest(
 ) -> Result<(Package, PathBuf), GuestError> {
     let found = newest(series, arch, suites, note, interrupted)?;
     let explained = |error| explain(error, series);
-    let file = fetch_one(&found.apt, &found.kernel, cache, interrupted).map_err(explained)?;
+    let file = fetch_one(&found.apt, &found.kernel, cache).map_err(explained)?;
     let named = (file.path(), found.kernel.name.as_str());
     let folder = package::unpack(named, cache, interrupted).map_err(explained)?;
     // A kernel without its configuration or its modules still boots.
@@ -119,18 +119,16 @@ fn fetch_newest(
         Ok(()) => Ok(()),
     };
     if let Some(base) = found.base.filter(|_| package::configuration(&folder).is_none()) {
-        let added = fetch_named(&found.apt, &base, cache, interrupted).and_then(|file| {
+        let added = fetch_named(&found.apt, &base, cache).and_then(|file| {
             package::add_configuration((file.path(), &base), &folder, cache, interrupted)
         });
         accept("its configuration is", added)?;
     }
     if loop_devices && package::lacks_loop(&folder) {
         let added = match &found.modules {
-            Some(modules) => {
-                fetch_named(&found.apt, modules, cache, interrupted).and_then(|file| {
-                    package::add_modules((file.path(), modules), &folder, cache, interrupted)
-                })
-            }
+            Some(modules) => fetch_named(&found.apt, modules, cache).and_then(|file| {
+                package::add_modules((file.path(), modules), &folder, cache, interrupted)
+            }),
             // An earlier version of tailback has unpacked this package.
             None => package::add_modules(named, &folder, cache, interrupted),
         };
@@ -149,29 +147,23 @@ fn index_name(series: &str, arch: Arch) -> String {
 }
 
 fn fetch_one(
-    apt: &Apt,
+    apt: &Apt<'_>,
     wanted: &Package,
     cache: &Cache,
-    interrupted: &dyn Fn() -> bool,
 ) -> Result<host::Temporary, GuestError> {
-    let files = apt.download(std::slice::from_ref(wanted), cache, interrupted)?;
+    let files = apt.download(std::slice::from_ref(wanted), cache)?;
     files.into_iter().next().ok_or_else(|| {
         DebianError::tool("apt-get", format!("{}: it was not downloaded", wanted.name)).into()
     })
 }
 
 /// Fetches the newest package with this name.
-fn fetch_named(
-    apt: &Apt,
-    name: &str,
-    cache: &Cache,
-    interrupted: &dyn Fn() -> bool,
-) -> Result<host::Temporary, GuestError> {
-    let found = apt.describe(&[name.to_owned()], interrupted)?;
+fn fetch_named(apt: &Apt<'_>, name: &str, cache: &Cache) -> Result<host::Temporary, GuestError> {
+    let found = apt.describe(&[name.to_owned()])?;
     let wanted = found.first().ok_or_else(|| {
         GuestError::from(DebianError::tool("apt-cache", format!("{name}: it shows no package")))
     })?;
-    fetch_one(apt, wanted, cache, interrupted)
+    fetch_one(apt, wanted, cache)
 }
 
 /// The suites that may have a series, the most likely first.
@@ -198,13 +190,13 @@ fn suites(series: &str) -> Result<Vec<&'static str>, GuestError> {
 /// The newest kernel of a series in the first suite that has one. A suite that cannot be read is
 /// skipped, unless the reason affects every suite. `note` gets a line about the first one that
 /// could not be read.
-fn newest(
+fn newest<'a>(
     series: &str,
     arch: Arch,
     suites: &[&str],
     note: &mut dyn FnMut(&str),
-    interrupted: &dyn Fn() -> bool,
-) -> Result<Found, GuestError> {
+    interrupted: &'a dyn Fn() -> bool,
+) -> Result<Found<'a>, GuestError> {
     let mut unread: Option<(&str, GuestError)> = None;
     let mut there = BTreeSet::new();
     for suite in suites {
@@ -254,16 +246,16 @@ fn not_found(
 
 /// The newest kernel of a series in a suite, for an architecture. The series of the suite are added
 /// to `there`.
-fn look(
+fn look<'a>(
     (suite, arch): (&str, Arch),
     series: &str,
     there: &mut BTreeSet<String>,
     note: &mut dyn FnMut(&str),
-    interrupted: &dyn Fn() -> bool,
-) -> Result<Option<Found>, GuestError> {
-    let apt = Apt::prepare(suite, arch)?;
-    apt.update(note, interrupted)?;
-    let names = apt.names("linux-", interrupted)?;
+    interrupted: &'a dyn Fn() -> bool,
+) -> Result<Option<Found<'a>>, GuestError> {
+    let apt = Apt::prepare(suite, arch, interrupted)?;
+    apt.update(note)?;
+    let names = apt.names("linux-")?;
     there.extend(names.iter().filter_map(|name| release(name, arch)).filter_map(series_of));
     let Some(kernel) = newest_name(names.iter().map(String::as_str), series, arch) else {
         return Ok(None);
@@ -271,7 +263,7 @@ fn look(
     let separate = |part: &str| beside(&kernel, part).filter(|name| names.contains(name));
     let base = separate("base");
     let modules = separate("modules");
-    let kernel = apt.describe(&[kernel], interrupted)?.pop();
+    let kernel = apt.describe(&[kernel])?.pop();
     Ok(kernel.map(|kernel| Found { apt, kernel, base, modules }))
 }
 

@@ -37,9 +37,6 @@ const STACK: usize = 128 << 10;
 /// Options of fibonacci threads.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct FibonacciArgs {
-    /// Print iterations and result of each thread on standard error
-    #[arg(short, long)]
-    pub verbose: bool,
     /// Number of fast threads: threads whose index modulo the number of CPUs is below this number
     #[arg(short, long, default_value_t = 1)]
     pub fast: u32,
@@ -52,12 +49,9 @@ pub struct FibonacciArgs {
     /// How long a slow thread sleeps after each round, in microseconds
     #[arg(long, default_value_t = SLEEP_US)]
     pub sleep_us: u64,
-    /// How long to work, in seconds
-    #[arg(short, long, default_value_t = 5)]
-    pub seconds: u64,
-    /// How long to work, in milliseconds; replaces --seconds
-    #[arg(long, conflicts_with = "seconds")]
-    pub duration_ms: Option<u64>,
+    /// How long to work, in milliseconds
+    #[arg(long, default_value_t = 5_000)]
+    pub duration_ms: u64,
     /// CPUs to pin the threads to, in turns, such as 0-3,8; all CPUs that the process may use if
     /// absent
     #[arg(long)]
@@ -75,13 +69,11 @@ impl FibonacciArgs {
     /// rest.
     pub fn new(threads: u32, duration: Duration) -> Self {
         FibonacciArgs {
-            verbose: false,
             fast: 1,
             threads: Some(threads),
             fast_first: false,
             sleep_us: SLEEP_US,
-            seconds: 5,
-            duration_ms: Some(time::whole_ms(duration)),
+            duration_ms: time::whole_ms(duration),
             cpus: None,
             join: Vec::new(),
             parent: None,
@@ -94,22 +86,20 @@ impl FibonacciArgs {
         line.put("fast", Some(self.fast));
         line.put("threads", self.threads);
         line.put("sleep-us", (self.sleep_us != SLEEP_US).then_some(self.sleep_us));
-        line.put("seconds", self.duration_ms.is_none().then_some(self.seconds));
-        line.put("duration-ms", self.duration_ms);
+        line.put("duration-ms", Some(self.duration_ms));
         line.put("cpus", self.cpus.as_ref());
         for path in &self.join {
             line.put("join", Some(path.display()));
         }
         line.put("parent", self.parent);
         let mut words = line.words();
-        words.extend(self.verbose.then(|| "--verbose".to_owned()));
         words.extend(self.fast_first.then(|| "--fast-first".to_owned()));
         words
     }
 
     /// How long to work.
     pub fn duration(&self) -> Duration {
-        self.duration_ms.map_or(Duration::from_secs(self.seconds), Duration::from_millis)
+        Duration::from_millis(self.duration_ms)
     }
 
     fn thread_specs(&self) -> Result<Vec<ThreadSpec>, Failure> {
@@ -157,9 +147,6 @@ pub(super) fn serve(args: &FibonacciArgs, user: Option<User>) -> Result<(), Fail
         return Ok(());
     }
     let report = fibonacci.work(stdin_ends_within)?;
-    if args.verbose {
-        print_threads(&report);
-    }
     control::send(&Message::Report(Report::Fibonacci(report)))
         .map_err(|e| failure("report of the fibonacci threads", e))
 }
@@ -300,13 +287,6 @@ fn absurd(threads: u32) -> Failure {
 
 fn lost() -> Failure {
     Failure { kind: FailureKind::System, what: "fibonacci: a thread was lost".to_owned() }
-}
-
-fn print_threads(report: &FibonacciReport) {
-    for thread in &report.threads {
-        // Nothing may be reading standard error.
-        let _ = writeln!(std::io::stderr(), "fib[{}] = {}", thread.iterations, thread.value);
-    }
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ mod tests {
             number in any::<u64>(), cpu in any::<Option<u32>>(), pid in any::<u32>(), nice in -20..20,
         ) {
             let mapper = MapperArgs {
-                bytes: Some(number), mb: None, gb: None, duration_ms: number, pause_us: number,
-                cpu, seed: number, twin: Some(number), live_fd: Some(7), parent: cpu,
+                bytes: Some(number), mb: None, duration_ms: number, pause_us: number, cpu,
+                seed: number, twin: Some(number), live_fd: Some(7), parent: cpu,
             };
             prop_assert_eq!(read(&mapper.to_args()), LoadCommand::Mapper(mapper));
             let scanner = ScannerArgs {

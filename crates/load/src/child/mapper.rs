@@ -28,14 +28,11 @@ const WARM_UP: u32 = 256;
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct MapperArgs {
     /// Size of the region in bytes, rounded to whole pages
-    #[arg(long, conflicts_with_all = ["mb", "gb"])]
+    #[arg(long, conflicts_with = "mb")]
     pub bytes: Option<u64>,
     /// Size of the region in MiB
-    #[arg(long, conflicts_with = "gb")]
-    pub mb: Option<u64>,
-    /// Size of the region in GiB
     #[arg(long)]
-    pub gb: Option<u64>,
+    pub mb: Option<u64>,
     /// How long to work, in milliseconds
     #[arg(long, default_value_t = 10_000)]
     pub duration_ms: u64,
@@ -66,7 +63,6 @@ impl MapperArgs {
         MapperArgs {
             bytes: Some(bytes),
             mb: None,
-            gb: None,
             duration_ms: time::whole_ms(duration),
             pause_us: time::whole_us(pause),
             cpu: None,
@@ -82,7 +78,6 @@ impl MapperArgs {
         let mut line = Line::of("mapper");
         line.put("bytes", self.bytes);
         line.put("mb", self.mb);
-        line.put("gb", self.gb);
         line.put("duration-ms", Some(self.duration_ms));
         line.put("pause-us", Some(self.pause_us));
         line.put("cpu", self.cpu);
@@ -95,10 +90,7 @@ impl MapperArgs {
 
     /// Size of the region in bytes, before rounding to whole pages.
     pub fn region_bytes(&self) -> u64 {
-        self.bytes
-            .or(self.mb.map(|mb| mb.saturating_mul(1 << 20)))
-            .or(self.gb.map(|gb| gb.saturating_mul(1 << 30)))
-            .unwrap_or(128 << 20)
+        self.bytes.or(self.mb.map(|mb| mb.saturating_mul(1 << 20))).unwrap_or(128 << 20)
     }
 }
 

@@ -162,6 +162,40 @@ pub struct ThreadCounts {
     pub native: NativeCounts,
 }
 
+impl ThreadCounts {
+    /// Combines each sum with the same sum of `other`.
+    pub fn combine(&mut self, other: &ThreadCounts, with: fn(u64, u64) -> u64) {
+        let sums = [
+            (&mut self.ran_ns, other.ran_ns),
+            (&mut self.ready_ns, other.ready_ns),
+            (&mut self.others_ns, other.others_ns),
+            (&mut self.own_ns, other.own_ns),
+            (&mut self.idle_ns, other.idle_ns),
+            (&mut self.rest_ns, other.rest_ns),
+            (&mut self.beside_idle_ns, other.beside_idle_ns),
+            (&mut self.waits, other.waits),
+            (&mut self.asleep_ns, other.asleep_ns),
+            (&mut self.lock_ns, other.lock_ns),
+            (&mut self.foreign_ns, other.foreign_ns),
+            (&mut self.lock_waits, other.lock_waits),
+            (&mut self.reclaim_ns, other.reclaim_ns),
+            (&mut self.group_reclaim_ns, other.group_reclaim_ns),
+            (&mut self.compaction_ns, other.compaction_ns),
+            (&mut self.memory_ns, other.memory_ns),
+            (&mut self.fault_ns, other.fault_ns),
+            (&mut self.faults, other.faults),
+            (&mut self.move_ns, other.move_ns),
+            (&mut self.moves, other.moves),
+            (&mut self.samples, other.samples),
+            (&mut self.spins, other.spins),
+        ];
+        let levels = self.throttled_ns.iter_mut().zip(other.throttled_ns);
+        for (sum, other) in sums.into_iter().chain(levels) {
+            *sum = with(*sum, other);
+        }
+    }
+}
+
 /// Where a thread sleeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sleep {
@@ -366,5 +400,17 @@ impl ReaderCounts {
     /// What distinguishes one reader from another.
     pub fn id(&self) -> (u32, u32, u32, &str) {
         (self.reader, self.target, self.call, &self.file)
+    }
+
+    /// Combines each sum with the same sum of `other`.
+    pub fn combine(&mut self, other: &ReaderCounts, with: fn(u64, u64) -> u64) {
+        for (sum, other) in [
+            (&mut self.holds, other.holds),
+            (&mut self.ns, other.ns),
+            (&mut self.ready_ns, other.ready_ns),
+            (&mut self.throttled_ns, other.throttled_ns),
+        ] {
+            *sum = with(*sum, other);
+        }
     }
 }

@@ -280,14 +280,7 @@ impl LiveProbe {
 fn add_hold(readers: &mut Vec<ReaderCounts>, hold: ReaderCounts) {
     match readers.iter_mut().find(|reader| reader.id() == hold.id()) {
         Some(reader) => {
-            for (sum, more) in [
-                (&mut reader.holds, hold.holds),
-                (&mut reader.ns, hold.ns),
-                (&mut reader.ready_ns, hold.ready_ns),
-                (&mut reader.throttled_ns, hold.throttled_ns),
-            ] {
-                *sum = sum.saturating_add(more);
-            }
+            reader.combine(&hold, u64::saturating_add);
             reader.worst_ns = reader.worst_ns.max(hold.worst_ns);
         }
         None => readers.push(hold),

@@ -7,7 +7,7 @@ use super::family::{Family, Labels, write};
 use super::live;
 use super::names::Names;
 use crate::prose::plain;
-use model::{Estimate, Judged, State};
+use model::{ArmResult, Estimate, Judged, State};
 use std::collections::BTreeSet;
 
 /// Writes the verdict of each record and the medians of its arms with their intervals.
@@ -36,8 +36,10 @@ fn families(records: &[&Judged]) -> Vec<Family> {
     };
     vec![
         of("tailback_verdict", "Verdict of a scenario: 1 for the verdict that holds", verdicts),
-        of("tailback_trials", "Trials of an arm", trials),
-        of("tailback_hung_trials", "Trials of an arm that hung", hangs),
+        of("tailback_trials", "Trials of an arm", |record| counts(record, |arm| arm.trials)),
+        of("tailback_hung_trials", "Trials of an arm that hung", |record| {
+            counts(record, |arm| arm.hangs.count)
+        }),
         of("tailback_median", "Median of a figure over the trials of an arm", |record| {
             estimates(record, |estimate| Some(estimate.median))
         }),
@@ -66,22 +68,9 @@ fn of_arm(record: &Judged, arm: &str) -> Labels {
     vec![("scenario", plain(&record.scenario)), ("arm", plain(arm))]
 }
 
-fn trials(record: &Judged) -> Vec<(Labels, f64)> {
-    record
-        .judgement
-        .arms
-        .iter()
-        .map(|arm| (of_arm(record, &arm.id), f64::from(arm.trials)))
-        .collect()
-}
-
-fn hangs(record: &Judged) -> Vec<(Labels, f64)> {
-    record
-        .judgement
-        .arms
-        .iter()
-        .map(|arm| (of_arm(record, &arm.id), f64::from(arm.hangs.count)))
-        .collect()
+fn counts(record: &Judged, count: fn(&ArmResult) -> u32) -> Vec<(Labels, f64)> {
+    let arms = record.judgement.arms.iter();
+    arms.map(|arm| (of_arm(record, &arm.id), f64::from(count(arm)))).collect()
 }
 
 fn estimates(record: &Judged, end: fn(&Estimate) -> Option<f64>) -> Vec<(Labels, f64)> {

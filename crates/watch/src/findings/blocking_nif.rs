@@ -194,7 +194,8 @@ impl Stall for BlockingNif {
             others_asleep: None,
             ..sleeps.clone()
         };
-        let node = NodeFacts { configured: Configured::RabbitMq, ..NodeFacts::default() };
+        let mut node = NodeFacts::default();
+        node.line.configured = Configured::RabbitMq;
         let of = |facts: Facts| (facts.clone(), fixes(&facts, &node));
         [sleeps, unnamed, computes].map(of).into()
     }
@@ -307,7 +308,7 @@ fn finding(
     let seconds = node.over_ns as f64 / 1e9;
     let calls: u64 = node.schedulers.values().map(|one| one.calls).sum();
     let facts = Facts {
-        node: node.facts.name.clone(),
+        node: node.facts.line.name.clone(),
         sleeps,
         place: seen.as_ref().map(|seen| seen.place.clone()).unwrap_or_default(),
         call: seen.and_then(|seen| seen.call),

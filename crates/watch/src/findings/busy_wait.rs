@@ -123,7 +123,7 @@ fn finding(held: &Held) -> Option<Finding> {
         return None;
     }
     let facts = Facts {
-        node: held.node.facts.name.clone(),
+        node: held.node.facts.line.name.clone(),
         group: held.bound.group.to_owned(),
         quota_cpus: held.bound.cpus,
         changed: held.bound.changed,
@@ -132,7 +132,7 @@ fn finding(held: &Held) -> Option<Finding> {
         spun: held.spun / held.ran.max(f64::MIN_POSITIVE),
         caused_ms_per_s: held.caused(),
     };
-    let flags = NodeFlags { flags: FLAGS.to_vec(), configured: held.node.facts.configured };
+    let flags = NodeFlags { flags: FLAGS.to_vec(), configured: held.node.facts.line.configured };
     Some(held.finding(BusyWait::found(&facts, &[Fix::Flags(flags)])))
 }
 
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_quota_that_is_spun_away_is_found_with_flags_for_this_node() {
-        let all = found(60, |node| node.facts.configured = Configured::RabbitMq);
+        let all = found(60, |node| node.facts.line.configured = Configured::RabbitMq);
         assert_eq!(all[0].limit_ms_per_s, LIMIT_MS_PER_S);
         let facts: Facts = all[0].facts.read().unwrap();
         assert_eq!((facts.spun, facts.spun_ms_per_s, facts.quota_cpus), (0.6, 300.0, 0.5));
@@ -179,7 +179,7 @@ mod tests {
             node.roles.get_mut(&ThreadRole::Scheduler).unwrap().throttled_ns = 0;
         };
         assert!(found(90, free).is_empty() && found(1, |_| {}).is_empty());
-        assert!(found(90, |node| node.facts.given.no_busy_wait = true).is_empty());
+        assert!(found(90, |node| node.facts.line.given.no_busy_wait = true).is_empty());
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
             let all = found(60, |node| {
                 let seen = std::mem::take(&mut node.samples).into_iter();
                 node.samples = seen.map(|(seen, count)| (Sample { role, ..seen }, count)).collect();
-                change(&mut node.facts.given);
+                change(&mut node.facts.line.given);
             });
             all.len()
         };

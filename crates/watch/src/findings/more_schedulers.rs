@@ -126,7 +126,7 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
     }
     let (online, cpus) = (held.online(), held.bound.cpus);
     let facts = Facts {
-        node: held.node.facts.name.clone(),
+        node: held.node.facts.line.name.clone(),
         group: held.bound.group.to_owned(),
         quota_cpus: cpus,
         changed: held.bound.changed,
@@ -134,7 +134,7 @@ fn finding(held: &Held, machine_cpus: u32) -> Option<Finding> {
         online,
         set_by_flag: held.node.facts.sets_online(),
     };
-    let fewer = fewer(cpus, held.node.facts.configured);
+    let fewer = fewer(cpus, held.node.facts.line.configured);
     // No scheduler can use more than one CPU.
     let roomy = words::roomy((cpus + held.bound.lacked_cpus).min(online.into()), machine_cpus);
     // What the earlier quota throttled says nothing about this one.
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_smaller_quota_above_is_to_be_raised_too() {
-        let mut tick = node_under_quota(1, |node| node.facts.online = None);
+        let mut tick = node_under_quota(1, |node| node.facts.line.online = None);
         tick.groups.push(group("/", 50, 500, (0, 0)));
         let fixes: Vec<Fix> = MoreSchedulers::find(&Window::of([&tick]))[0].fixes.read().unwrap();
         let Some(Fix::RaiseQuotas(enough)) = fixes.last() else { panic!("{fixes:?}") };
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn more_schedulers_than_quota_are_found_where_no_flag_chose_them_too() {
-        let all = found(|node| node.facts.online = None);
+        let all = found(|node| node.facts.line.online = None);
         let [found_one] = &all[..] else { panic!("{all:?}") };
         let facts: Facts = found_one.facts.read().unwrap();
         assert_eq!((facts.online, facts.set_by_flag), (8, false));
@@ -188,17 +188,17 @@ mod tests {
         let Fix::Flags(flags) = &fixes[0] else { panic!() };
         assert_eq!(flags.flags, [NodeFlag::Schedulers(1), NodeFlag::DirtyCpu(1)]);
         // One scheduler for each CPU of the quota is fine.
-        assert!(found(|node| node.facts.online = Some(1)).is_empty());
+        assert!(found(|node| node.facts.line.online = Some(1)).is_empty());
         // A flag asks for more, and the VM knows the quota.
         let knows_quota = |node: &mut crate::node::NodeTick| {
-            node.facts.online_is_maximum = true;
+            node.facts.line.online_is_maximum = true;
             node.schedulers.values_mut().skip(1).for_each(|one| one.ran_ns = 0);
         };
         assert!(found(knows_quota).is_empty());
         // A percentage is a flag too.
         let by_percent = found(|node| {
-            node.facts.online = None;
-            node.facts.online_by_percent = true;
+            node.facts.line.online = None;
+            node.facts.line.online_by_percent = true;
         });
         let facts: Facts = by_percent[0].facts.read().unwrap();
         assert!(facts.set_by_flag && MoreSchedulers::cause(&by_percent[0], &facts).contains("+SP"));

@@ -119,7 +119,7 @@ fn held<'a>(window: &'a Window, pid: u32, key: &'a Key, node: &'a NodeSums) -> O
     let throttled = node.roles.values().map(|role| role.throttled_ns).sum();
     let ran = rate(node.roles.values().map(|role| role.ran_ns).sum());
     let (samples, _) = node.spins(|_| true);
-    let (_, spins) = node.spins(|role| may_spin(&node.facts.given, role));
+    let (_, spins) = node.spins(|role| may_spin(&node.facts.line.given, role));
     let share = if samples >= LEAST_SAMPLES { spins as f64 / samples as f64 } else { 0.0 };
     Some(Held { window, pid, key, node, bound, held: rate(throttled), ran, spun: ran * share })
 }

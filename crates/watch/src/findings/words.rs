@@ -241,9 +241,9 @@ impl NativeFix {
     pub fn all(work_waits: bool, node: &NodeFacts) -> Vec<Self> {
         let mut all = vec![NativeFix::DirtyScheduler];
         // This flag makes the VM look for that work.
-        if work_waits && !node.given.forced_wakeup {
+        if work_waits && !node.line.given.forced_wakeup {
             let flags = vec![NodeFlag::ForcedWakeup(10)];
-            all.push(NativeFix::Flags(NodeFlags { flags, configured: node.configured }));
+            all.push(NativeFix::Flags(NodeFlags { flags, configured: node.line.configured }));
         }
         all
     }
@@ -324,7 +324,7 @@ mod tests {
         let mut node = NodeFacts::default();
         let count = |node: &NodeFacts, waits| NativeFix::all(waits, node).len();
         assert_eq!((count(&node, true), count(&node, false)), (2, 1));
-        node.given.forced_wakeup = true;
+        node.line.given.forced_wakeup = true;
         assert_eq!(count(&node, true), 1);
     }
 

@@ -18,7 +18,7 @@ mod worker;
 
 pub use answer::{Material, answer};
 pub use client::{Reader, ReaderState};
-pub use command_line::GivenFlags;
+pub use command_line::{CommandLine, GivenFlags};
 pub use maps::{Maps, Told, file_name};
 pub use question::{Answer, ContainerId, MOST_PLACES, What};
 pub use server::serve;

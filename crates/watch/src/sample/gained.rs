@@ -64,13 +64,18 @@ impl Gained {
         self.readings += 1;
         let ended = std::mem::take(&mut self.ended);
         let mut left_out = 0;
-        for thread in counts.threads {
+        for mut thread in counts.threads {
             let before = self.threads.get(&(thread.tid, thread.start)).map(|known| &known.sums);
             // All its sums would count as gained now.
             let may_be_forgotten = before.is_none() && thread.start < self.forgot_ns;
             // A thread that had lost its place starts anew.
             let before = before.filter(|before| before.waits <= thread.waits);
-            let thread = before.map_or_else(|| thread.clone(), |before| at_least(&thread, before));
+            // Sums that may include waits in progress never decrease. Otherwise a wait could count
+            // twice: once too early, while its end was just being written, and once more
+            // afterwards.
+            if let Some(before) = before {
+                thread.combine(before, u64::max);
+            }
             let gained = before.map_or_else(|| thread.clone(), |before| since(&thread, before));
             let of = [
                 gained.ready_ns,
@@ -116,19 +121,11 @@ impl Gained {
                 true => ReaderCounts::default(),
                 false => before,
             };
-            reader.holds = reader.holds.max(before.holds);
-            reader.ns = reader.ns.max(before.ns);
-            reader.ready_ns = reader.ready_ns.max(before.ready_ns);
-            reader.throttled_ns = reader.throttled_ns.max(before.throttled_ns);
-            let less = |now: u64, then: u64| now.saturating_sub(then);
+            reader.combine(&before, u64::max);
             if reader.ns > before.ns {
-                tick.readers.push(ReaderCounts {
-                    holds: less(reader.holds, before.holds),
-                    ns: less(reader.ns, before.ns),
-                    ready_ns: less(reader.ready_ns, before.ready_ns),
-                    throttled_ns: less(reader.throttled_ns, before.throttled_ns),
-                    ..reader.clone()
-                });
+                let mut gained = reader.clone();
+                gained.combine(&before, u64::saturating_sub);
+                tick.readers.push(gained);
             }
             readers.insert(id, reader);
         }
@@ -233,51 +230,11 @@ fn give_back<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
     }
 }
 
-/// Sums that may include waits in progress never decrease. Otherwise a wait could count twice:
-/// once too early, while its end was just being written, and once more afterwards.
-fn at_least(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
-    each(now, before, u64::max)
-}
-
 fn since(now: &ThreadCounts, before: &ThreadCounts) -> ThreadCounts {
     // Nodes are looked at thread by thread, in `nodes`.
-    let native = NativeCounts::default();
-    ThreadCounts { native, ..each(now, before, u64::saturating_sub) }
-}
-
-/// Combines each sum of `one` with the same sum of `other`. Everything else is taken from `one`.
-fn each(one: &ThreadCounts, other: &ThreadCounts, with: fn(u64, u64) -> u64) -> ThreadCounts {
-    let sum = |of: fn(&ThreadCounts) -> u64| with(of(one), of(other));
-    let mut throttled_ns = one.throttled_ns;
-    for (ns, other) in throttled_ns.iter_mut().zip(other.throttled_ns) {
-        *ns = with(*ns, other);
-    }
-    ThreadCounts {
-        ran_ns: sum(|of| of.ran_ns),
-        ready_ns: sum(|of| of.ready_ns),
-        throttled_ns,
-        others_ns: sum(|of| of.others_ns),
-        own_ns: sum(|of| of.own_ns),
-        idle_ns: sum(|of| of.idle_ns),
-        rest_ns: sum(|of| of.rest_ns),
-        beside_idle_ns: sum(|of| of.beside_idle_ns),
-        waits: sum(|of| of.waits),
-        asleep_ns: sum(|of| of.asleep_ns),
-        lock_ns: sum(|of| of.lock_ns),
-        foreign_ns: sum(|of| of.foreign_ns),
-        lock_waits: sum(|of| of.lock_waits),
-        reclaim_ns: sum(|of| of.reclaim_ns),
-        group_reclaim_ns: sum(|of| of.group_reclaim_ns),
-        compaction_ns: sum(|of| of.compaction_ns),
-        memory_ns: sum(|of| of.memory_ns),
-        fault_ns: sum(|of| of.fault_ns),
-        faults: sum(|of| of.faults),
-        move_ns: sum(|of| of.move_ns),
-        moves: sum(|of| of.moves),
-        samples: sum(|of| of.samples),
-        spins: sum(|of| of.spins),
-        ..one.clone()
-    }
+    let mut gained = ThreadCounts { native: NativeCounts::default(), ..now.clone() };
+    gained.combine(before, u64::saturating_sub);
+    gained
 }
 
 #[cfg(test)]

@@ -214,16 +214,7 @@ impl Nodes {
             self.known.remove(&other);
             self.refuse(other, true);
         }
-        let facts = NodeFacts {
-            name: line.name,
-            online: line.online,
-            online_is_maximum: line.online_is_maximum,
-            online_by_percent: line.online_by_percent,
-            configured: line.configured,
-            given: line.given,
-            threads,
-            counts_passes: false,
-        };
+        let facts = NodeFacts { line, threads, counts_passes: false };
         let (since, threads_read) = (self.interval, self.interval);
         let known = Known { facts, user, since, started, threads_read, ..Known::default() };
         self.known.insert(pid, known);

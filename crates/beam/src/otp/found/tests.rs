@@ -18,14 +18,13 @@ fn refusal(erl: &Path) -> String {
 
 #[test]
 fn a_program_or_a_root_may_be_named_and_says_what_it_is() {
-    let (dir, path) = program("#!/bin/sh\necho 'tailback-otp|27|15.2|8|/opt/otp'\n", 0o755);
+    let (dir, path) = program("#!/bin/sh\necho 'tailback-otp|27|15.2|/opt/otp'\n", 0o755);
     let otp = Otp::find(Some(&path)).unwrap();
     let expected = Otp {
         erl: path.clone(),
         release: 27,
         erts: "15.2".into(),
         root: "/opt/otp".into(),
-        word_size: 8,
         origin: None,
         // Another user than root, if that user can reach the program.
         account: otp.account.clone(),
@@ -36,7 +35,7 @@ fn a_program_or_a_root_may_be_named_and_says_what_it_is() {
 
 #[test]
 fn an_old_otp_is_refused_by_number() {
-    let (_dir, path) = program("#!/bin/sh\necho 'tailback-otp|24|12.3|8|/opt/otp'\n", 0o755);
+    let (_dir, path) = program("#!/bin/sh\necho 'tailback-otp|24|12.3|/opt/otp'\n", 0o755);
     let message = refusal(&path);
     assert!(message.ends_with("OTP 24 is too old; tailback needs OTP 25 or newer"), "{message}");
 }
@@ -105,7 +104,6 @@ fn a_root_with_a_pipe_for_its_version_is_not_waited_for() {
         release: 27,
         erts: "15.2".into(),
         root: root.path().to_owned(),
-        word_size: 8,
         account: None,
         origin: None,
     };

@@ -137,11 +137,11 @@ fn name_of(packages: &[Package], cache: &Cache) -> String {
 
 /// Fetches the packages of a suite and makes a root of them.
 fn fetch_root(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Fetched, DebianError> {
-    let apt = Apt::prepare(suite, Arch::OWN)?;
-    apt.update(fetch.note, fetch.interrupted)?;
-    let names: Vec<String> = apt.closure(PACKAGES, fetch.interrupted)?;
+    let apt = Apt::prepare(suite, Arch::OWN, fetch.interrupted)?;
+    apt.update(fetch.note)?;
+    let names: Vec<String> = apt.closure(PACKAGES)?;
     let names: Vec<String> = names.into_iter().filter(|name| tree::is_wanted(name)).collect();
-    let packages = apt.describe(&names, fetch.interrupted)?;
+    let packages = apt.describe(&names)?;
     let base = packages.iter().find(|package| package.name == PACKAGES[0]);
     let version = base
         .map(|base| base.version.clone())
@@ -150,7 +150,7 @@ fn fetch_root(suite: &str, cache: &Cache, fetch: Fetch<'_>) -> Result<Fetched, D
     let fetched = Fetched { version, root, packages };
     let place = root_of(&fetched, cache);
     if !sums::is_whole(&place) {
-        let files = apt.download(&fetched.packages, cache, fetch.interrupted)?;
+        let files = apt.download(&fetched.packages, cache)?;
         make(&place, &fetched.packages, &files, cache, fetch.interrupted)?;
     }
     Ok(fetched)

@@ -49,9 +49,8 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
 
 #[test]
 fn short_options_are_those_of_the_original() {
-    let args = parse(&words("fibonacci -v -f 2 -t 8 -s 3"));
-    assert!(args.verbose);
-    assert_eq!((args.fast, args.threads, args.duration()), (2, Some(8), Duration::from_secs(3)));
+    let args = parse(&words("fibonacci -f 2 -t 8"));
+    assert_eq!((args.fast, args.threads), (2, Some(8)));
     let none = parse(&words("fibonacci"));
     assert_eq!((none.fast, none.threads, none.duration()), (1, None, Duration::from_secs(5)));
     assert_eq!(none.thread_specs().unwrap().len(), CpuList::allowed().unwrap().count());
@@ -157,24 +156,20 @@ fn a_group_that_cannot_be_joined_is_named() {
 proptest! {
     #[test]
     fn options_survive_the_command_line(
-        verbose: bool,
         fast: u32,
         fast_first: bool,
         sleep_us: u64,
         threads in proptest::option::of(any::<u32>()),
-        seconds: u64,
-        duration_ms in proptest::option::of(any::<u64>()),
+        duration_ms: u64,
         cpus in proptest::option::of(proptest::collection::vec(0u32..1024, 1..9)),
         join in proptest::collection::vec("/[-/a-z =]{0,9}", 0..3),
         parent in proptest::option::of(any::<u32>()),
     ) {
         let args = FibonacciArgs {
-            verbose,
             fast,
             fast_first,
             sleep_us,
             threads,
-            seconds: if duration_ms.is_some() { 5 } else { seconds },
             duration_ms,
             cpus: cpus.and_then(CpuList::new),
             join: join.into_iter().map(PathBuf::from).collect(),
