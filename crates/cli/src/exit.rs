@@ -1,7 +1,8 @@
 //! Exit codes, and failures that end the program with one line.
 
 use load::protocol::FailureKind;
-use model::Meta;
+use model::reported::{Reported, Trouble};
+use model::{Meta, Problem};
 use report::{ReportError, prose};
 use runner::studies::StudyError;
 use scenarios::ScenarioError;
@@ -156,6 +157,11 @@ impl Failure {
         match error {
             ScenarioError::Unusable(why) => Failure::usage(prose::problem(&why, meta)),
             ScenarioError::Missing(need) => Failure::need(prose::need(&need, meta)),
+            ScenarioError::Broken(why) if is_full_disk(&why) => {
+                let why = prose::problem(&why, meta);
+                let grant = "free some disk space or use another folder (XDG_CACHE_HOME)";
+                Failure::need(format!("{why}; {grant}"))
+            }
             ScenarioError::Broken(why) => Failure::broken(prose::problem(&why, meta)),
             ScenarioError::Interrupted => {
                 Failure { line: "interrupted".to_owned(), code: INTERRUPTED }
@@ -164,9 +170,26 @@ impl Failure {
     }
 }
 
+fn is_full_disk(problem: &Problem) -> bool {
+    matches!(problem, Problem::Reported(Reported { trouble: Trouble::Full, .. }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::reported::Part;
+
+    #[test]
+    fn a_full_disk_is_a_missing_need() {
+        let failure = |trouble| {
+            let problem = Problem::reported(Part::Otp, trouble, "/x: cannot write it");
+            Failure::of(ScenarioError::Broken(problem), None)
+        };
+        let full = failure(Trouble::Full);
+        assert_eq!(full.code, NEED);
+        assert!(full.line.starts_with("/x: cannot write it; free some disk"), "{}", full.line);
+        assert_eq!(failure(Trouble::Failed).code, BROKEN);
+    }
 
     fn asked_for(line: &str) -> Codes {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();

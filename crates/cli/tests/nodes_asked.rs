@@ -9,9 +9,13 @@ mod node;
 
 use common::Place;
 use node::{COOKIE, Node, can_run, of_node, seen, write_cookie};
+use rustix::net::sockopt::set_socket_reuseaddr;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with};
 use serde_json::Value;
 use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader, Read};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -72,7 +76,7 @@ fn a_process_that_scans_its_mailbox_is_named_and_nothing_is_left_in_the_node() {
     let folder = tempfile::tempdir().unwrap();
     let cookie = folder.path().join("cookie");
     write_cookie(&cookie, &format!("{COOKIE}\n"));
-    let port = free_port().to_string();
+    let (port, _kept) = free_port();
     // With the first connection, the node loads the code that accepts connections.
     let flood = format!(
         "[code:ensure_loaded(M) || M <- [dist_util, inet_tcp_dist, erl_distribution, auth]], \
@@ -177,7 +181,7 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
     write_cookie(&cookies[0], COOKIE);
     write_cookie(&cookies[1], "NOTTHATONE");
     let [right, wrong] = cookies.each_ref().map(|path| path.to_str().unwrap());
-    let port = free_port().to_string();
+    let (port, _kept) = free_port();
     let flags = ["-name", "bad@127.0.0.1", "-erl_epmd_port", &port, "+S", "1:1"];
     let node = Node::start(folder.path(), &flags, "ok", None);
     node.listens(&port);
@@ -233,9 +237,16 @@ fn a_node_that_refuses_stands_still_or_dies_is_looked_at_from_outside_all_the_sa
     watching.wait().unwrap();
 }
 
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// A port, and the socket that keeps it free: the kernel gives the port to nobody who asks for any
+/// port. The socket does not listen, so nothing answers there. A node can still listen at the port,
+/// because its socket has SO_REUSEADDR too.
+fn free_port() -> (String, OwnedFd) {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).unwrap();
+    set_socket_reuseaddr(&socket, true).unwrap();
+    bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = SocketAddrV4::try_from(getsockname(&socket).unwrap()).unwrap();
+    (address.port().to_string(), socket)
 }
 
 #[test]
@@ -309,7 +320,7 @@ fn who_has_a_port_and_not_the_cookie_gets_no_proof_of_it() {
     let (cookie, mark) = (place.path("cookie"), place.path("mark"));
     write_cookie(&cookie, COOKIE);
     let folder = mark.parent().unwrap();
-    let port = free_port().to_string();
+    let (port, _kept) = free_port();
     let flags = ["-name", "real@127.0.0.1", "-erl_epmd_port", &port];
     let node = Node::start(folder, &flags, "ok", None);
     node.listens(&port);
@@ -363,7 +374,8 @@ fn root_takes_no_cookie_of_the_home_of_another_user() {
     write_cookie(&cookie, COOKIE);
     chown(&home, Some(65_534), None).unwrap();
     let say = |more: &[&str]| {
-        let node = format!("web@127.0.0.1:{}", free_port());
+        let (port, _kept) = free_port();
+        let node = format!("web@127.0.0.1:{port}");
         let words = ["watch", "--for", "4s", "--node", &node];
         let mut command = place.tailback(&[&words[..], more].concat());
         command.env("HOME", &home);

@@ -106,15 +106,21 @@ fn seed(record: &Judged) -> Option<u64> {
     if let Some(pair) = &record.pair {
         return Some(pair.seed);
     }
-    match record.tool.argv.get(1).is_some_and(|word| word == "matrix") {
-        true => seed_of_matrix(record),
+    // The fresh runs of a matrix have other seeds, which do not tell the one that it chose by
+    // itself.
+    match is_by(record, "matrix") {
+        true => given_seed(record),
         false => Some(record.plan.seed),
     }
 }
 
-/// The seed that the user gave to `tailback matrix`. Its fresh runs have other seeds, which do not
-/// tell the one that it chose by itself.
-fn seed_of_matrix(record: &Judged) -> Option<u64> {
+/// Whether this command of tailback made the record.
+fn is_by(record: &Judged, command: &str) -> bool {
+    record.tool.argv.get(1).is_some_and(|word| word == command)
+}
+
+/// The seed that the user gave to the command that made the record.
+fn given_seed(record: &Judged) -> Option<u64> {
     let mut words = record.tool.argv.iter().take_while(|word| *word != REST);
     while let Some(word) = words.next() {
         match parts(word) {
@@ -140,18 +146,21 @@ pub fn can_continue(record: &Judged) -> bool {
 /// Whether the very same command continues the study of the record.
 pub fn continues(record: &Judged) -> bool {
     // `study` finds the record of its file with a seed too.
-    let is_study = record.tool.argv.get(1).is_some_and(|word| word == "study");
     let begins_anew = |word: &String| match parts(word).0 {
         "--fresh" => true,
-        "--seed" => !is_study,
+        "--seed" => !is_by(record, "study"),
         _ => false,
     };
     can_continue(record) && !record.tool.argv.iter().any(begins_anew)
 }
 
-/// The same command without a seed: it continues a study that was left undecided.
+/// The command that continues a study which was left undecided. With a seed, `run` and `check`
+/// would begin anew. `study` needs the seed that was given: without it, the seed in its file would
+/// count, and the record be refused.
 pub fn command_to_continue(record: &Judged) -> String {
-    joined(record, &CONTINUED, &[])
+    let seed = given_seed(record).filter(|_| is_by(record, "study")).map(|seed| seed.to_string());
+    let more: Vec<&str> = seed.iter().flat_map(|seed| ["--seed", seed.as_str()]).collect();
+    joined(record, &CONTINUED, &more)
 }
 
 /// The command line that runs the study of a record on these kernels, in turn.
@@ -234,7 +243,7 @@ fn joined(record: &Judged, left_out: &LeftOut, more: &[&str]) -> String {
     }
     let mut own = given(record, left_out);
     let mut added: Vec<String> = Vec::new();
-    if record.tool.argv.get(1).is_some_and(|word| word == "check") {
+    if is_by(record, "check") {
         if was_one_of_several(record) && !record.tool.argv.iter().any(|word| word == QUICK) {
             added.push(QUICK.to_owned());
         }
@@ -383,6 +392,21 @@ mod tests {
         assert_eq!(command_to_continue(&record(&run)), "tailback run x --record 'x y.json'");
         let study = ["tailback", "study", "x.toml", "-o", "x.json", "--fresh"];
         assert_eq!(of(&study), "tailback study x.toml --fresh --seed 7");
+    }
+
+    /// The file of a study may have a seed too, and the record of another seed is refused.
+    #[test]
+    fn a_study_is_continued_with_the_seed_that_was_given() {
+        let of = |words: &[&str]| {
+            let study = ["tailback", "study", "x.toml"];
+            command_to_continue(&record(&[&study[..], words].concat()))
+        };
+        let line = "tailback study x.toml --samples 9 --quick --seed 3";
+        assert_eq!(of(&["--seed", "3", "--samples", "9", "--quick", "--fresh", "--why"]), line);
+        assert_eq!(of(&["--seed=3"]), "tailback study x.toml --seed 3");
+        assert_eq!(of(&[]), "tailback study x.toml", "the record tells the seed");
+        let run = record(&["tailback", "run", "x", "--seed", "3"]);
+        assert_eq!(command_to_continue(&run), "tailback run x", "with it, the run begins anew");
     }
 
     #[test]

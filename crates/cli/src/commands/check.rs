@@ -29,8 +29,8 @@ const OF_ALL: &str = "The code is 130 if the check was interrupted; else 1 if an
 
 /// Run every scenario that can run here, and show the verdicts.
 ///
-/// Several scenarios take turns for two minutes and use their quick settings. A single one has its
-/// own settings.
+/// Several scenarios take turns for two minutes (--time) and use their quick settings. If only one
+/// scenario runs, it uses its full settings.
 #[derive(clap::Args)]
 #[command(mut_arg("format", |arg| arg.conflicts_with("brief")))]
 #[command(after_help = below(&format!("{VERDICT}\n\n{OF_ALL}"), [

@@ -15,7 +15,7 @@ pub struct InGuest<'a> {
 }
 
 /// The parameters of `tailback sim` that are taken from a record.
-const OF_SIM: [&str; 4] = ["cpus", "quota", "period", "kernel"];
+const OF_SIM: [&str; 7] = ["cpus", "threads", "quota", "period", "fast", "sleep", "kernel"];
 
 /// The command line of a run. None if this version does not know the scenario.
 ///

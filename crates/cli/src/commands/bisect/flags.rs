@@ -10,15 +10,14 @@ const HELP: &str = "With --kernels, bisect halves a list. With --build, it halve
     between --good and --bad, in the git tree of the working folder: it checks out a commit, runs \
     the command and boots --kernel. At the end it restores the original checkout.\n\nEach version \
     is booted until its answer is certain enough: the whole bisection names a wrong version in at \
-    most 5% of cases. If all boots of a version agree, two boots are enough for at most 15 \
-    expected steps, and three boots for more steps; with --by-effect, eight to eleven \
-    boots.\n\nBoth ends are tested first. The bisection stops if --good has the stall, or --bad \
-    does not have it. A version is skipped if it does not build or boot, or has no verdict after \
-    --boots boots.\n\nEach boot is logged. Run the same command again to continue a stopped \
-    bisection.\n\nExit codes:\n  0    found\n  1    --good has the stall, or --bad does not have \
-    it\n  2    bad usage or input\n  3    a need is missing\n  4    an end has no verdict, several \
-    versions are left, or git, the build or the host failed\n  130  interrupted; the same command \
-    continues\n\n";
+    most 5% of cases. If all boots of a version agree, two boots are enough, or three if more than \
+    15 steps are expected; with --by-effect, eight to eleven boots.\n\n--good and --bad are tested \
+    first. The bisection stops if --good has the stall, or --bad does not have it. A version is \
+    skipped if it does not build or boot, or has no verdict after --boots boots.\n\nEach boot is \
+    logged. Run the same command again to continue a stopped bisection.\n\nExit codes:\n  \
+    0    found\n  1    --good has the stall, or --bad does not have it\n  2    bad usage or \
+    input\n  3    a need is missing\n  4    --good or --bad has no verdict, several versions are \
+    left, or git, build or host failed\n  130  interrupted; the same command continues\n\n";
 
 /// Find the kernel or the commit where a stall begins or ends
 #[derive(clap::Args)]
@@ -51,8 +50,9 @@ pub struct Bisect {
     /// is relative to the top of the tree [default: the tree itself]
     #[arg(long, value_name = "KERNEL", requires = "build")]
     pub(super) kernel: Option<String>,
-    /// Find where the effect crosses the middle between the effects of both ends, whatever the
-    /// verdicts are. This takes eight to eleven boots per version if they agree
+    /// Find where the effect passes the middle between the effect in --good and the effect in
+    /// --bad, whatever the verdicts are. This takes eight to eleven boots per version if all boots
+    /// of a version agree
     #[arg(long)]
     pub(super) by_effect: bool,
     /// Most boots of one version [default: 12; 40 with --by-effect]

@@ -45,8 +45,9 @@ pub struct CensusFlags {
     #[arg(value_name = "RECORDS", required = true, num_args = 1..)]
     records: Vec<PathBuf>,
     /// List of all hosts, one name per line. Hosts without a record count as unreachable. A
-    /// second word names the owner or the rack of the host. A cause that only one owner or rack
-    /// has is not blamed on the kernel
+    /// second word names the owner or the rack of the host. Then census says that a property, such
+    /// as the kernel, distinguishes affected hosts only if differences between owners or racks do
+    /// not explain the same verdicts
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
     /// Salt with which the hosts hashed their names. All names in --hosts, plain names in records,

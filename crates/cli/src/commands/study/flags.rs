@@ -27,7 +27,7 @@ pub struct StudyFile {
     pub(super) text: Option<String>,
     #[arg(long, value_name = "K", hide = true)]
     pub(super) in_kernel: Option<String>,
-    /// Start from scratch, even if a record could be continued
+    /// Run all blocks again, even if the record could be continued. The new record replaces it
     #[arg(long)]
     pub(super) fresh: bool,
     /// Show the arms and the time they need, but run nothing

@@ -24,11 +24,18 @@ use runner::{End, Study};
 use scenarios::{Host, LoadSpawner};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wanted::Wanted;
 
 /// The most left-out combinations that are listed before a study begins.
 const MOST_LISTED: usize = 5;
+
+/// How long to wait for the lock of a run that was just killed. Its processes end a moment after
+/// the signal.
+const JUST_KILLED: Duration = Duration::from_millis(500);
+
+/// Pause between two tries to lock a study.
+const PAUSE: Duration = Duration::from_millis(5);
 
 impl Run for StudyFile {
     /// Runs a study, or continues it. The exit code is the one of its verdict.
@@ -55,7 +62,7 @@ impl Run for StudyFile {
             return Ok(0);
         }
         let wanted = Wanted::of(design, file, &machine, &session.otps)?;
-        let _lock = lock(file)?;
+        let _lock = lock(file, JUST_KILLED)?;
         let (path, standing, plan) = record::find(session, &wanted, self)?;
         let done = match standing {
             Standing::Complete(record) => complete(*record, path),
@@ -185,17 +192,25 @@ fn complete(facts: Facts, path: PathBuf) -> Done {
 }
 
 /// Locks the study while the file is open, so that no second tailback runs it. Two would write
-/// one record and disturb each other.
-fn lock(file: &Path) -> Result<Option<File>, Failure> {
+/// one record and disturb each other. A lock that another process holds is tried again for
+/// `patience`.
+fn lock(file: &Path, patience: Duration) -> Result<Option<File>, Failure> {
     let Ok(open) = File::open(file) else { return Ok(None) };
-    match open.try_lock() {
-        Ok(()) => Ok(Some(open)),
-        Err(TryLockError::WouldBlock) => Err(Failure::usage(format!(
-            "{}: another tailback is running this study; wait for it, or end it",
-            file.display()
-        ))),
-        // The file system has no locks, so another run cannot be kept out.
-        Err(TryLockError::Error(_)) => Ok(None),
+    let deadline = Instant::now() + patience;
+    loop {
+        match open.try_lock() {
+            Ok(()) => return Ok(Some(open)),
+            // The lock does not tell whether its holder is about to end.
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::usage(format!(
+                    "{}: another tailback is running this study; wait for it, or end it",
+                    file.display()
+                )));
+            }
+            // The file system has no locks, so another run cannot be kept out.
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
     }
 }
 
@@ -207,5 +222,19 @@ mod tests {
     fn a_study_that_was_begun_afresh_resumes_without_that_flag() {
         assert!(how_to_resume(true).contains("without --fresh resumes"));
         assert!(!how_to_resume(false).contains("--fresh"));
+    }
+
+    #[test]
+    fn the_lock_of_a_run_that_ends_is_waited_for() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let held = lock(file.path(), Duration::ZERO).unwrap().unwrap();
+        let refused = lock(file.path(), Duration::ZERO).unwrap_err();
+        assert!(refused.line.contains("another tailback"), "{}", refused.line);
+        let ends = std::thread::spawn(move || {
+            std::thread::sleep(10 * PAUSE);
+            drop(held);
+        });
+        assert!(lock(file.path(), Duration::from_secs(60)).unwrap().is_some());
+        ends.join().unwrap();
     }
 }

@@ -50,10 +50,11 @@ const CODES: &str = "  0    no finding; see the last line for what was not measu
 
 /// Show what is stalled on this machine now, and what causes it.
 ///
-/// While it runs, it loads eBPF programs and has the kernel count their CPU time. --node switches
-/// on two kinds of accounting in a node. It changes nothing else. The programs measure which tasks
-/// were ready and did not run. They need root, or CAP_BPF and CAP_PERFMON (on Linux 5.10 also
-/// CAP_SYS_RESOURCE). Without them, watch shows what /proc and cpu.stat show.
+/// While watch runs, it loads eBPF programs and makes the kernel count their CPU time. With --node
+/// it also switches on two kinds of accounting in the node. watch changes nothing else. The eBPF
+/// programs measure which tasks were ready and did not run. They need root, or CAP_BPF and
+/// CAP_PERFMON (on Linux 5.10 also CAP_SYS_RESOURCE). Without these privileges, watch shows only
+/// what /proc and cpu.stat show.
 #[derive(clap::Args)]
 #[command(mut_arg("brief", |arg| arg.requires("length")))]
 #[command(after_help = below(CODES, [
@@ -61,8 +62,8 @@ const CODES: &str = "  0    no finding; see the last line for what was not measu
     "sudo tailback watch --for 30s --record watch.json",
 ]))]
 pub struct Watch {
-    /// Show only the losses of the programs of these processes. A program is all processes of one
-    /// name in one control group [default: the whole machine]
+    /// Show only the losses of these processes, and of others that have the same name and are in
+    /// the same control group: they count as one program [default: the whole machine]
     #[arg(long, value_name = "PID", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pid: Vec<u32>,
