@@ -22,8 +22,27 @@ pub struct Study<'a> {
     /// Trials of incomplete blocks, which the test leaves out. Trials of baselines are not
     /// counted.
     pub left_out: usize,
+    lacking: BTreeMap<&'a str, Lacking>,
     margin: f64,
     control_limit: f64,
+}
+
+/// The blocks of an arm and its control in which only one of the two gave the judged figure. A
+/// trial that hung counts as one that gave it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Lacking {
+    /// Blocks in which the arm gave none.
+    pub arm: usize,
+    /// Blocks in which the control gave none.
+    pub control: usize,
+}
+
+impl Lacking {
+    /// Blocks whose figure a stall of the arm may have removed: those in which the arm lacks it,
+    /// less those in which the control does. What removes it as often from either is not the cause.
+    pub(crate) fn of_stall(self) -> usize {
+        self.arm.saturating_sub(self.control)
+    }
 }
 
 /// A whole block: its entries by the ids of the arms.
@@ -79,15 +98,26 @@ impl<'a> Study<'a> {
         let blocks: Vec<Block> =
             by_block.values().filter_map(|trials| whole_block(plan, trials)).collect();
         let left_out = all.saturating_sub(blocks.iter().map(BTreeMap::len).sum());
-        Some(Study {
+        let mut study = Study {
             controls,
             cases: of_role(Role::Case),
             fixes: of_role(Role::Fix),
             blocks,
             left_out,
+            lacking: BTreeMap::new(),
             margin: plan.judging.margin,
             control_limit: plan.judging.control_limit,
-        })
+        };
+        let arms = study.cases.iter().chain(&study.fixes);
+        study.lacking = arms
+            .map(|arm| (arm.id.as_str(), lacking(plan, &by_block, study.control_of(arm), arm)))
+            .collect();
+        Some(study)
+    }
+
+    /// The blocks in which a case or a fix, or its control, gave no figure.
+    pub(crate) fn lacking(&self, arm: &Arm) -> Lacking {
+        self.lacking.get(arm.id.as_str()).copied().unwrap_or_default()
     }
 
     /// The control with which an arm is compared: its own control, or else the first one.
@@ -220,13 +250,7 @@ pub(crate) fn judged_unit(judging: &Judging, arms: &[ArmResult]) -> Unit {
 }
 
 fn whole_block<'a>(plan: &'a Plan, trials: &[&Trial]) -> Option<Block<'a>> {
-    let entry = |arm: &'a Arm| {
-        let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
-        match (of_arm.next(), of_arm.next()) {
-            (Some(trial), None) => Some((arm.id.as_str(), entry(plan, trial)?)),
-            _ => None,
-        }
-    };
+    let entry = |arm: &'a Arm| Some((arm.id.as_str(), entry(plan, only(trials, arm)?)?));
     let (fixes, others): (Vec<&Arm>, Vec<&Arm>) = plan
         .arms
         .iter()
@@ -235,6 +259,29 @@ fn whole_block<'a>(plan: &'a Plan, trials: &[&Trial]) -> Option<Block<'a>> {
     let mut block: Block = others.into_iter().map(entry).collect::<Option<_>>()?;
     block.extend(fixes.into_iter().filter_map(entry));
     Some(block)
+}
+
+fn lacking(plan: &Plan, blocks: &BTreeMap<u32, Vec<&Trial>>, control: &Arm, arm: &Arm) -> Lacking {
+    let gave =
+        |trials: &[&Trial], arm: &Arm| only(trials, arm).map(|trial| entry(plan, trial).is_some());
+    let mut lacking = Lacking::default();
+    for trials in blocks.values() {
+        match (gave(trials, arm), gave(trials, control)) {
+            (Some(false), Some(true)) => lacking.arm += 1,
+            (Some(true), Some(false)) => lacking.control += 1,
+            _ => {}
+        }
+    }
+    lacking
+}
+
+/// The trial of an arm in a block; `None` if it has none or several.
+fn only<'t>(trials: &[&'t Trial], arm: &Arm) -> Option<&'t Trial> {
+    let mut of_arm = trials.iter().copied().filter(|trial| trial.arm == arm.id);
+    match (of_arm.next(), of_arm.next()) {
+        (Some(trial), None) => Some(trial),
+        _ => None,
+    }
 }
 
 /// The entry of a trial. A trial that hung has one even if its figure was lost.

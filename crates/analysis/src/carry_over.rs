@@ -7,7 +7,7 @@
 
 use crate::blocks::{Study, measured};
 use crate::reading::{Reading, ascending, middle};
-use crate::superiority::brunner_munzel;
+use crate::superiority::{brunner_munzel, separated_p};
 use model::reason::CarryOver;
 use model::record::Plan;
 use model::{Amount, Arm, ArmResult, Measure, Role, State, Trial, Unit};
@@ -19,10 +19,11 @@ const LEAST: usize = 4;
 /// not part of the study's error rate.
 ///
 /// The test is approximate for so few trials. Without an effect and without ties, this share of all
-/// splits is below: 2.9% of 4 and 4 trials, 1.6% of 4 and 5, 4.0% of 5 and 5, 3.8% of 4 and 6, 2.4%
-/// of 6 and 6, 3.2% of 8 and 4. Fewer are reported, since the difference also has to exceed the
+/// splits is below: none of 4 and 4 trials or of 4 and 5, 4.0% of 5 and 5, 3.8% of 4 and 6, 2.4% of
+/// 6 and 6, 3.2% of 8 and 4. Fewer are reported, since the difference also has to exceed the
 /// margin. Sides that do not overlap at all are below only from 5 and 5, or 4 and 6, on: their
-/// p-value is that of the permutation test, two of all splits.
+/// p-value is that of the permutation test, two of all splits. No other sides take fewer trials,
+/// see [`p_value`].
 const SIGNIFICANT: f64 = 0.01;
 
 /// A control whose figures after a case differ from its figures after a control or a baseline.
@@ -133,7 +134,7 @@ fn differ(
     let unit = after_case.first().map_or(Unit::Ratio, |measure| measure.unit);
     let readings = |of: &[Measure]| of.iter().map(Reading::from).collect::<Vec<_>>();
     let (after_case, otherwise) = (readings(after_case), readings(otherwise));
-    let p = brunner_munzel(&otherwise, &after_case, plan.judging.confidence)?.p_value?;
+    let p = p_value(&otherwise, &after_case, plan.judging.confidence)?;
     let median = |readings: &[Reading]| middle(&ascending(readings.iter().map(|r| r.value)));
     let (after, other) = (median(&after_case)?, median(&otherwise)?);
     let matters = (after - other).abs() > plan.judging.margin;
@@ -142,4 +143,38 @@ fn differ(
         after_case: Amount::exact(after, unit),
         otherwise: Amount::exact(other, unit),
     })
+}
+
+/// The p-value of the Brunner-Munzel test. It is not taken to be smaller than that of sides that do
+/// not overlap at all. For sides that overlap, the test is approximate, and for few trials its
+/// p-value may be smaller than that. The same holds for sides with readings that were cut off.
+fn p_value(otherwise: &[Reading], after_case: &[Reading], confidence: f64) -> Option<f64> {
+    let found = brunner_munzel(otherwise, after_case, confidence)?.p_value?;
+    Some(found.max(separated_p(otherwise.len(), after_case.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::testing::plan;
+
+    fn is_reported(after_case: &[f64], otherwise: &[f64]) -> bool {
+        let plan = plan(&[("control", Role::Control)]);
+        let lost = |value: &f64| Measure::exact(*value, Unit::MillisecondsPerSecond);
+        let [after_case, otherwise]: [Vec<Measure>; 2] =
+            [after_case, otherwise].map(|side| side.iter().map(lost).collect());
+        differ(&plan, "control", &after_case, &otherwise).is_some()
+    }
+
+    #[test]
+    fn sides_that_overlap_take_no_fewer_trials_than_sides_that_do_not() {
+        let (four, five) = ([0.0, 10.0, 20.0, 35.0], [0.0, 5.0, 10.0, 20.0, 35.0]);
+        let apart = [40.0, 50.0, 60.0, 70.0, 80.0];
+        assert!(!is_reported(&apart[..4], &four) && !is_reported(&apart[..4], &five));
+        assert!(is_reported(&apart, &five));
+        // One of all pairs is the other way round.
+        let over = [30.0, 50.0, 60.0, 70.0, 80.0];
+        assert!(!is_reported(&over[..4], &four) && !is_reported(&over[..4], &five));
+        assert!(is_reported(&over, &five));
+    }
 }

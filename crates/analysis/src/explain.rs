@@ -10,7 +10,7 @@ mod vm;
 use model::evidence::{Evidence, Split};
 use model::explanation::{Cause, Explanation, Happened, MissingEvidence, Remedy, SCHEMA, Share};
 use model::record::Probed;
-use model::{FixOutcome, Judged, State};
+use model::{FixOutcome, Judged, Role, State};
 use times::sum;
 
 /// Explains a record by the trial with probes of this arm, or else by the trial that waited
@@ -37,15 +37,16 @@ pub fn explain(record: &Judged, arm: Option<&str>) -> Explanation {
     }
 }
 
-/// The trial with probes that shows most.
+/// The trial with probes that shows most. A trial of a control is chosen only if there is no other.
 fn choose<'a>(record: &'a Judged, arm: Option<&str>) -> Option<&'a Probed> {
     let wanted = |probed: &&Probed| arm.is_none_or(|arm| probed.trial.arm == arm);
-    let control = record.control().map(|arm| arm.id.as_str());
+    let is_control =
+        |id: &str| record.plan.arms.iter().any(|arm| arm.id == id && arm.role == Role::Control);
     let weight = |probed: &&Probed| {
         let evidence = probed.trial.observation.evidence.as_ref();
         let waits = evidence.map_or(0, |evidence| evidence.waits_ns);
         let delays = evidence.map_or(0, |e| sum(e.threads.iter().map(|t| t.runnable_ns)));
-        (Some(probed.trial.arm.as_str()) != control, waits, delays)
+        (!is_control(&probed.trial.arm), waits, delays)
     };
     record.probed.iter().filter(wanted).max_by_key(weight)
 }

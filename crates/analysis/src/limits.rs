@@ -2,6 +2,7 @@
 
 use crate::blocks::{Study, judged_unit};
 use crate::evidence::Evidence;
+use crate::missed::figure_lacking;
 use crate::quantile::count;
 use crate::rank_sum::differences_to_leave_out;
 use model::record::Plan;
@@ -74,7 +75,9 @@ fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence, hung: bool
         return Caveat::NeedsBlocks { least: plan.min_blocks, most: plan.max_blocks };
     }
     if evidence.state(thresholds) != State::Inconclusive {
-        return if hung { Caveat::HangRulesOut } else { Caveat::NeedsQuietBlocks };
+        let lacking = figure_lacking(plan, study).filter(|_| !hung);
+        let other = if hung { Caveat::HangRulesOut } else { Caveat::NeedsQuietBlocks };
+        return lacking.unwrap_or(other);
     }
     match evidence.blocks_to_settle(thresholds, MOST_BLOCKS) {
         Some(blocks) => Caveat::MoreBlocks {

@@ -3,9 +3,10 @@
 
 use crate::bet::highest_rate;
 use crate::blocks::{Study, blocks_to_not_affected, judged_unit, study_error_rate};
+use crate::quantile::count;
 use crate::reading::{ascending, middle};
 use model::record::Plan;
-use model::{Amount, Arm, ArmResult, Missed, Reason, Trial, Unit};
+use model::{Amount, Arm, ArmResult, Caveat, Missed, Reason, Trial, Unit};
 use std::time::Duration;
 
 /// A stall counts as one that shows if it stands out from the noise of this share of the blocks.
@@ -87,13 +88,41 @@ fn every_s(window_ms: f64, share: f64) -> f64 {
     if every.is_finite() { every.max(0.0) } else { 0.0 }
 }
 
-/// The amount that a stall has to add to a trial to show in nine of ten blocks.
+/// The amount that a stall has to add to a trial to show in nine of ten blocks. If the control of a
+/// block hung, no stall shows in that block, even if the case hung too. The same holds if the case
+/// alone gave no figure: what a stall removes does not show.
 fn shows_above(plan: &Plan, study: &Study, case: &Arm) -> Option<f64> {
     let pairs = study.pairs(&study.control_of(case).id, &case.id);
-    let noise = ascending(pairs.map(|(control, case)| control - case).filter(|d| !d.is_nan()));
-    let place = ((noise.len() as f64 * SHARE_OF_BLOCKS).ceil() as usize).checked_sub(1)?;
+    let hidden = |control: f64, case: f64| {
+        if control.is_infinite() { f64::INFINITY } else { control - case }
+    };
+    let lacking = std::iter::repeat_n(f64::INFINITY, study.lacking(case).of_stall());
+    let noise = ascending(pairs.map(|(control, case)| hidden(control, case)).chain(lacking));
+    let place = nine_of_ten(noise.len()).checked_sub(1)?;
     let shows = plan.judging.margin + noise.get(place)?.max(0.0);
     shows.is_finite().then_some(shows)
+}
+
+/// The number of blocks in which a stall has to show, of this number of blocks.
+fn nine_of_ten(blocks: usize) -> usize {
+    (blocks as f64 * SHARE_OF_BLOCKS).ceil() as usize
+}
+
+/// The first case that gave no figure in so many blocks that the others do not rule out a stall.
+pub(crate) fn figure_lacking(plan: &Plan, study: &Study) -> Option<Caveat> {
+    study.cases.iter().find_map(|case| {
+        let control = &study.control_of(case).id;
+        let whole = study.pairs(control, &case.id).count();
+        let lacking = study.lacking(case);
+        let too_many = whole < nine_of_ten(whole + lacking.of_stall());
+        too_many.then(|| Caveat::FigureLacking {
+            arm: case.id.clone(),
+            measure: plan.judging.measure.to_string(),
+            blocks: count(lacking.arm),
+            control: control.clone(),
+            control_blocks: count(lacking.control),
+        })
+    })
 }
 
 /// Whether a stall of an arm would show: it stands out from the noise of nine blocks of ten

@@ -129,6 +129,12 @@ fn separates_when_exchanged(lower: &[Reading], upper: &[Reading]) -> bool {
     above.iter().all(|one| below.iter().all(|other| one.surely_above(other)))
 }
 
+/// The permutation p-value of sides of these sizes that do not overlap, without ties. No sides that
+/// overlap have a smaller one.
+pub(crate) fn separated_p(n: usize, m: usize) -> f64 {
+    (2.0 / splits(n, m)).min(1.0)
+}
+
 /// The number of ways to split the trials into two sides of these sizes; infinite if it exceeds
 /// `f64`.
 fn splits(n: usize, m: usize) -> f64 {

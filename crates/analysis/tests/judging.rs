@@ -238,6 +238,106 @@ fn a_case_that_always_hangs_is_affected_and_its_figure_may_be_lost() {
 }
 
 #[test]
+fn a_case_that_was_cut_off_beside_a_control_that_hung_shows_nothing() {
+    let plan = three_arms();
+    let study = |every: u32| {
+        let mut trials = blocks(20, 0.0, 0.0, 0.0);
+        for trial in trials.iter_mut().filter(|trial| trial.block % every == 0) {
+            if trial.arm == "control" {
+                trial.observation.hang = true;
+            } else {
+                let lost = Measure::at_least(900.0, Unit::MillisecondsPerSecond);
+                trial.observation.measures.insert(LOST.to_owned(), lost);
+            }
+        }
+        judge(&plan, &trials).1
+    };
+    let outcome = study(1);
+    assert_eq!((outcome.state, outcome.test.blocks), (State::Inconclusive, 20));
+    assert!(outcome.test.e_value_affected < 1.0, "{outcome:?}");
+    assert_eq!(outcome.test.e_value_not_affected, 1.0);
+    // The other blocks would be enough for the test alone.
+    let outcome = study(5);
+    assert!(outcome.test.e_value_not_affected >= 20.0, "{outcome:?}");
+    assert_eq!(outcome.state, State::Inconclusive);
+}
+
+#[test]
+fn a_case_that_hung_beside_a_control_that_hung_does_not_show_that_there_is_no_stall() {
+    let plan = three_arms();
+    let study = |every: u32| {
+        let mut trials = blocks(20, 0.0, 0.0, 0.0);
+        for trial in trials.iter_mut().filter(|trial| trial.block % every == 0) {
+            trial.observation.hang = trial.arm != "fixed";
+        }
+        judge(&plan, &trials)
+    };
+    // The ten other blocks would be enough for the test alone. In half of all blocks no stall could
+    // show.
+    let (arms, outcome) = study(2);
+    assert!(outcome.test.e_value_not_affected >= 20.0, "{outcome:?}");
+    assert_eq!((outcome.state, outcome.test.missed), (State::Inconclusive, None));
+    assert_eq!(state_of(&arms, "busy"), Some(State::Inconclusive));
+    // Two of twenty blocks are no more than the noise that is left out.
+    let (arms, outcome) = study(10);
+    assert_eq!(outcome.state, State::NotAffected);
+    assert_eq!(state_of(&arms, "busy"), Some(State::NotAffected));
+    assert!(outcome.test.missed.unwrap().share > 0.1);
+}
+
+/// Twenty blocks without a stall, in which these trials lack the figure.
+fn without_figure(plan: &Plan, lacks: &dyn Fn(&Trial) -> bool) -> (Vec<ArmResult>, Outcome) {
+    let mut trials = blocks(20, 0.0, 0.0, 0.0);
+    let lacking = trials.iter_mut().filter(|trial| lacks(trial));
+    lacking.for_each(|trial| trial.observation.measures.clear());
+    judge(plan, &trials)
+}
+
+#[test]
+fn a_figure_that_a_case_lacks_in_more_than_one_block_of_ten_does_not_show_that_there_is_no_stall() {
+    let plan = three_arms();
+    let lacking = |id: &str, blocks: u32| {
+        without_figure(&plan, &|trial| trial.arm == id && trial.block < blocks)
+    };
+    let (arms, outcome) = lacking("busy", 3);
+    assert!(outcome.test.e_value_not_affected >= 20.0, "{outcome:?}");
+    assert_eq!(outcome.state, State::Inconclusive);
+    assert!(outcome.test.missed.is_none(), "{outcome:?}");
+    assert_eq!(state_of(&arms, "busy"), Some(State::Inconclusive));
+    let why = Caveat::FigureLacking {
+        arm: "busy".to_owned(),
+        measure: LOST.to_owned(),
+        blocks: 3,
+        control: "control".to_owned(),
+        control_blocks: 0,
+    };
+    assert!(outcome.caveats.contains(&why), "{outcome:?}");
+    // As many blocks may be lost to noise.
+    let (arms, outcome) = lacking("busy", 2);
+    assert_eq!(outcome.state, State::NotAffected);
+    assert_eq!(state_of(&arms, "busy"), Some(State::NotAffected));
+    // The same for a fix, which never decides the study.
+    let (arms, outcome) = lacking("fixed", 3);
+    assert_eq!(outcome.state, State::NotAffected);
+    assert_eq!(state_of(&arms, "fixed"), Some(State::Inconclusive));
+}
+
+#[test]
+fn a_figure_that_the_control_lacks_as_often_rules_nothing_out() {
+    let plan = three_arms();
+    let state = |lacks: &dyn Fn(&Trial) -> bool| without_figure(&plan, lacks).1.state;
+    let control_alone = |trial: &Trial| trial.arm == "control" && trial.block < 8;
+    assert_eq!(state(&control_alone), State::NotAffected);
+    assert_eq!(state(&|trial| trial.block < 8), State::NotAffected);
+    let either = |trial: &Trial| match trial.arm.as_str() {
+        "control" => trial.block < 4,
+        "busy" => (4..8).contains(&trial.block),
+        _ => false,
+    };
+    assert_eq!(state(&either), State::NotAffected);
+}
+
+#[test]
 fn each_case_is_held_against_its_own_control_and_a_baseline_against_nothing() {
     let mut plan = plan(&[
         ("twin-1", Role::Control),

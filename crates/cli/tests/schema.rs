@@ -113,6 +113,7 @@ fn the_schema_tells_records_from_other_json() {
         ("schema", serde_json::json!("tailback/record/1")),
         ("trials", serde_json::json!("none")),
         ("judgement", serde_json::json!({ "state": "fine" })),
+        ("judgement", serde_json::json!({ "state": "affected" })),
     ];
     for (key, value) in bad {
         let mut record = good.clone();

@@ -16,7 +16,7 @@ use std::ops::Deref;
 /// of each host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(any(test, feature = "testing"), derive(Deserialize), serde(default))]
+#[cfg_attr(any(test, feature = "testing"), derive(Deserialize))]
 pub struct Judgement {
     /// The verdict in one word.
     pub state: State,
@@ -28,7 +28,7 @@ pub struct Judgement {
     /// The reasons for the verdict, the most important first.
     pub reasons: Vec<Reason>,
     /// What the study cannot tell, and what would settle it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,
     /// What to do next: what may fix the stall, or what would settle the verdict.
     pub suggestions: Vec<Suggestion>,
@@ -36,13 +36,13 @@ pub struct Judgement {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<String>,
     /// Other figures that also show a stall.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
     /// Other judged figures that are not settled yet.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// The effect of each fix that this study tried.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,
     /// The test that decided; absent if nothing was run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,14 +72,6 @@ impl Judgement {
             arms: Vec::new(),
             effects: None,
         }
-    }
-}
-
-/// The parts of a judgement that tests read, as other programs do.
-#[cfg(any(test, feature = "testing"))]
-impl Default for Judgement {
-    fn default() -> Self {
-        Judgement::new(State::Inconclusive, Headline::NotMeasured)
     }
 }
 

@@ -52,14 +52,31 @@ pub(crate) fn read(text: &str) -> Result<Facts, RecordError> {
     if let Some(seen) = record.get_mut("live") {
         live(seen);
     }
-    serde_json::from_value(Value::Object(record)).map_err(inconsistent)
+    parse(Value::Object(record))
+        .map_err(|error| RecordError::Inconsistent(without_position(&error)))
+}
+
+/// Reads a converted value from its text. Facts of the current schema are read from text too, so
+/// the binary has the code that reads these types only once. That code is large.
+fn parse<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
+    let text = value.to_string();
+    drop(value);
+    serde_json::from_str(&text)
+}
+
+/// The message of an error, without the position: that is one in the converted text, which nobody
+/// sees.
+fn without_position(error: &serde_json::Error) -> String {
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let message = error.to_string();
+    message.strip_suffix(&position).unwrap_or(&message).to_owned()
 }
 
 /// How the study ended. These records hold the cause only in their verdict.
 fn ended(record: &Map<String, Value>) -> Result<Ended, RecordError> {
     let damaged = |what: &str| RecordError::Inconsistent(format!("no {what} that can be read"));
     let progress = record.get("progress").cloned().unwrap_or_default();
-    let progress: Progress = serde_json::from_value(progress).map_err(|_| damaged("progress"))?;
+    let progress: Progress = parse(progress).map_err(|_| damaged("progress"))?;
     let cause = || {
         let verdict = record.get("verdict")?;
         let reason = verdict.get("reasons").or(verdict.get("because"))?.get(0)?;
@@ -90,8 +107,7 @@ fn cause(reason: &Value, skipped: bool) -> Cause {
 
 /// Data, or the words that older records have instead.
 fn data<T: DeserializeOwned>(value: &Value, said: fn(String) -> T) -> T {
-    serde_json::from_value(value.clone())
-        .unwrap_or_else(|_| said(value.as_str().unwrap_or_default().to_owned()))
+    parse(value.clone()).unwrap_or_else(|_| said(value.as_str().unwrap_or_default().to_owned()))
 }
 
 fn trial(trial: &mut Value) {
@@ -198,7 +214,7 @@ fn without_kind(value: &mut Value) {
 /// Marks a text as words of an older record if it is not the name of a variant.
 fn words<T: DeserializeOwned>(value: Option<&mut Value>) {
     let Some(value) = value.filter(|value| value.is_string()) else { return };
-    if serde_json::from_value::<T>(value.clone()).is_err() {
+    if parse::<T>(value.clone()).is_err() {
         *value = json!({ "said": value.take() });
     }
 }
@@ -210,5 +226,28 @@ fn each(list: Option<&mut Value>, change: impl FnMut(&mut Value)) {
 fn rename(fields: &mut Map<String, Value>, old: &str, new: &str) {
     if let Some(value) = fields.remove(old) {
         fields.insert(new.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::IgnoredAny;
+    use serde::{Deserialize, Deserializer};
+
+    /// The name of the type that read the value.
+    struct ReadBy(&'static str);
+
+    impl<'de> Deserialize<'de> for ReadBy {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            IgnoredAny::deserialize(deserializer)?;
+            Ok(ReadBy(std::any::type_name::<D>()))
+        }
+    }
+
+    #[test]
+    fn one_type_reads_older_and_current_records() {
+        let current: ReadBy = serde_json::from_str("{}").unwrap();
+        assert_eq!(parse::<ReadBy>(json!({})).unwrap().0, current.0);
     }
 }

@@ -318,6 +318,20 @@ pub enum Caveat {
     NeedsQuietBlocks,
     /// The test alone would say not-affected, but a trial with the cause hung.
     HangRulesOut,
+    /// The test alone would say not-affected, but it leaves out so many blocks in which a case gave
+    /// no figure that a stall may have removed it.
+    FigureLacking {
+        /// The case.
+        arm: String,
+        /// The judged figure.
+        measure: String,
+        /// Number of blocks in which the case gave no figure and its control gave one.
+        blocks: u32,
+        /// The control.
+        control: String,
+        /// Number of blocks in which the control gave no figure and the case gave one.
+        control_blocks: u32,
+    },
     /// A verdict needs whole blocks.
     NeedsBlocks {
         /// The least number of blocks that is usually needed.

@@ -396,6 +396,13 @@ impl Facts {
                 "its error rate or confidence is not between 0 and 1".to_owned(),
             ));
         }
+        // With a margin below zero, the control would count as better than a case that is equal.
+        let limits = |judging: &Judging| judging.margin >= 0.0 && judging.control_limit >= 0.0;
+        if !limits(&self.plan.judging) || !self.plan.also.iter().all(limits) {
+            return Err(RecordError::Inconsistent(
+                "its margin or its limit of the control is below 0".to_owned(),
+            ));
+        }
         if let Some(factorial) = &self.factorial {
             factorial.check(known).map_err(RecordError::Inconsistent)?;
         }
@@ -407,5 +414,25 @@ impl Facts {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{facts, judging, plan};
+
+    #[test]
+    fn a_margin_and_a_limit_of_the_control_are_not_below_zero() {
+        let checked = |margin: f64, control_limit: f64| {
+            let mut facts = facts("s", plan(&[]), Vec::new());
+            facts.plan.also = vec![Judging { margin, control_limit, ..judging("other") }];
+            let also = facts.check().is_ok();
+            facts.plan.judging = facts.plan.also.remove(0);
+            (also, facts.check().is_ok())
+        };
+        assert_eq!(checked(0.0, 0.0), (true, true));
+        assert_eq!(checked(-1.0, 50.0), (false, false));
+        assert_eq!(checked(1.0, -50.0), (false, false));
     }
 }

@@ -116,6 +116,14 @@ fn the_cause_of_an_end_is_taken_out_of_the_verdict() {
 }
 
 #[test]
+fn an_error_names_no_position_in_the_converted_text() {
+    let mut record: Value = serde_json::from_str(V2).unwrap();
+    record["started"] = json!(7);
+    let error = Facts::from_json(&record.to_string()).unwrap_err().to_string();
+    assert!(error.contains("expected a string") && !error.contains(" at line "), "{error}");
+}
+
+#[test]
 fn newer_and_older_numbers_are_refused() {
     let of = |number: &str| {
         let schema = format!("\"schema\":\"tailback/record/{number}\"");

@@ -67,10 +67,17 @@ fn arms(old: &Plan, new: &Plan) -> Vec<Arm> {
 }
 
 /// Whether the evidence of the deciding figure is beyond a threshold already, and nothing else
-/// keeps the study open: another figure that more blocks may settle, or a trial that hung.
+/// keeps the study open: another figure that more blocks may settle, a trial that hung, or a figure
+/// that a stall may have removed. If these were forgotten, a new study could be made until it shows
+/// none.
 fn suffices(judgement: &Judgement) -> bool {
     let needs_blocks = |caveat: &Caveat| {
-        matches!(caveat, Caveat::MoreBlocks { goes_on: true, .. } | Caveat::NeverSettles { .. })
+        matches!(
+            caveat,
+            Caveat::MoreBlocks { goes_on: true, .. }
+                | Caveat::NeverSettles { .. }
+                | Caveat::FigureLacking { .. }
+        )
     };
     let hung = |reason: &Reason| matches!(reason, Reason::Hung { .. });
     let is_open = judgement.caveats.iter().any(needs_blocks) || judgement.reasons.iter().any(hung);

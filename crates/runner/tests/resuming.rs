@@ -64,6 +64,25 @@ fn an_interrupted_study_goes_on_after_its_last_whole_block_and_ends_as_if_it_had
 }
 
 #[test]
+fn a_block_in_which_a_trial_hung_is_kept_and_not_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let design = exactly(8);
+    let machine = Machine::default();
+    let mut old = interrupted(&design);
+    assert_eq!(old.trials[12].block, 2, "the third block was begun");
+    old.trials[12].observation.hang = true;
+    let Ok(Standing::After(3, record)) = stands(&design, old.clone(), &machine) else {
+        panic!("{:?}", stands(&design, old, &machine))
+    };
+    assert_eq!(record.trials, old.trials);
+    let (record, end) = run(&design, Some(*record), &folder.path().join("a.json"), |_| false);
+    assert!(matches!(end, End::Complete));
+    assert_eq!(record.trials[..old.trials.len()], old.trials[..]);
+    assert_eq!(record.trials.len(), old.trials.len() + 5 * 6, "five blocks of six arms followed");
+    assert!(matches!(stands(&design, record.facts, &machine), Ok(Standing::Complete(_))));
+}
+
+#[test]
 fn effects_of_a_played_study_are_the_played_ones() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = run(&exactly(8), None, &folder.path().join("a.json"), |_| false);

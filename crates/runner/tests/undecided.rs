@@ -49,20 +49,39 @@ fn an_undecided_study_goes_on_with_its_seed_and_as_many_blocks_again() {
     assert!(undecided(absurd, &wanted, &Machine::default()).is_none());
 }
 
-#[test]
-fn a_study_that_a_hang_keeps_open_goes_on() {
-    let mut hung = after(8);
-    let control = hung.control().unwrap().id.clone();
-    for trial in &mut hung.trials {
+/// A study of sixteen blocks without a stall.
+fn without_a_stall() -> Facts {
+    let mut facts = after(8);
+    for trial in &mut facts.trials {
         let lost = model::Measure::exact(0.0, model::Unit::MillisecondsPerSecond);
-        let name = hung.plan.judging.measure.to_string();
+        let name = facts.plan.judging.measure.to_string();
         trial.observation.measures.insert(name, lost);
     }
-    let plan = hung.plan.clone();
-    let mut more = hung.trials.clone();
+    let mut more = facts.trials.clone();
     more.iter_mut().for_each(|trial| trial.block += 8);
-    hung.trials.extend(more);
-    assert_eq!(scenarios::judge(&hung).state, State::NotAffected);
+    facts.trials.extend(more);
+    assert_eq!(scenarios::judge(&facts).state, State::NotAffected);
+    facts
+}
+
+#[test]
+fn a_study_that_a_missing_figure_keeps_open_goes_on() {
+    let mut lacking = without_a_stall();
+    let plan = lacking.plan.clone();
+    let case = plan.case().unwrap();
+    let of_case = lacking.trials.iter_mut().filter(|trial| trial.arm == case.id && trial.block < 3);
+    for trial in of_case {
+        trial.observation.measures.remove(plan.judging.measure.as_ref());
+    }
+    assert_eq!(scenarios::judge(&lacking).state, State::Inconclusive);
+    assert!(undecided(lacking, &plan, &Machine::default()).is_some());
+}
+
+#[test]
+fn a_study_that_a_hang_keeps_open_goes_on() {
+    let mut hung = without_a_stall();
+    let control = hung.control().unwrap().id.clone();
+    let plan = hung.plan.clone();
     assert!(undecided(hung.clone(), &plan, &Machine::default()).is_none());
     let hang = hung.trials.iter_mut().find(|trial| trial.arm != control).unwrap();
     hang.observation.hang = true;

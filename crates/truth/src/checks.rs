@@ -103,7 +103,7 @@ impl Check {
                 }
             }
             if !self.apart {
-                share = share_out(self.studies, all.iter().map(|study| study.claims));
+                share = share_out(self.studies, all.iter().map(|study| &study.claims));
             }
         }
         let blocks: u32 = all.iter().map(|study| study.blocks).sum();

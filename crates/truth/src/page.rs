@@ -29,33 +29,28 @@ const INTRODUCTION: &str = "\
 # Known answers
 
 Commands and simulated studies whose answer is known, and what tailback answered. `make truth` runs
-what is missing and writes this page; do not edit it. [Each row](../truth/table.md) stands in a
-table with its answers and its build. [The history](../truth/history.jsonl) has a line for each run
-of a command and for each simulated row; lines are added and never removed.
+what is missing and writes this page; do not edit it. [A table](../truth/table.md) has each row with
+its answers and its build, [the history](../truth/history.jsonl) all runs: its lines are never
+removed.
 
 - A *forbidden* answer is wrong. Where a test has an error rate, the row says which share of its
   runs may give a forbidden answer. A row is *wrong* if more do.
 - *Undecided*: where a row wants an answer, a run that gave neither this one nor a forbidden one.
   Where it wants none, a run that ended inconclusive, untrustworthy, skipped or not-comparable.
-- *Stale*: answers of another judge than today's. They are shown in the table and not counted. The
-  judge of a row is a digest of sources that decide its answer: the statistics, the types of
-  records, what runs a study, what reads the machine's disturbances, what all scenarios share, and
-  the row's own scenario; for a simulated row the simulation too. Comments, tests and prose do not
-  count. Nor do other parts, such as those that produce the load (`load`, `beam`, `erlang/`), the
-  probes and the libraries, so the table names the build of each row.
-- Of a command all runs count. A simulated row repeats by its seeds, so only its line with the most
-  runs counts.
+- *Stale*: answers of another judge than today's, which do not count. The judge of a row is a digest
+  of the sources that decide its answer (`crates/truth/build.rs`), without comments, tests and
+  prose. Not among them are the load (`load`, `beam`, `erlang/`), the probes and the libraries: the
+  table names the build of each row.
+- Of a command all runs count, of a simulated row its line with the most runs.
 ";
 
 const ADDING: &str = "\
 ## Adding a row
 
-A row is a table in a file of `truth/`: an `id`, `why` its answer is known, a `command` (the
-arguments of `tailback`) or a `simulate` table, the `environment`, the answers that are `allowed`,
-those that are `forbidden`, the one that is `wanted` if there is one, `at_most` for an answer that
-may come in a share of the runs, and the number of `runs`. `small = true` puts it into the part that
-`make test` runs. Unknown keys are refused. `crates/truth/src/row.rs` and `simulate.rs` document
-every key.
+A row is a table in a file of `truth/`: `id`, `why` its answer is known, `command` or `simulate`,
+`environment`, the answers that are `allowed`, `forbidden` and perhaps `wanted`, and `runs`.
+`small = true` puts it into the part that `make test` runs. `crates/truth/src/row.rs` and
+`simulate.rs` document every key.
 
 ```
 make truth                         # all that is missing; after Ctrl-C it resumes when repeated
@@ -64,10 +59,10 @@ make truth ONLY=mmap-smaps RUNS=3  # another number of runs
 make truth TRUTH=--no-run          # the page and the table alone, from the history
 ```
 
-Records are in `target/truth`, and vanish with it. A row that asks something else than before, and
-one whose judge changed, is run again. A wrong answer ends the command with 1 and names what repeats
-it. Commit the history together with the page, from a tree without changes: else each new line says
-that sources were changed after its commit.
+A row that asks something else than before, and one whose judge changed, is run again. A wrong
+answer ends the command with 1 and names what repeats it. Run it in a tree without changes (else
+each new line says that sources were changed after its commit), and commit history and page
+together.
 ";
 
 impl Page<'_> {

@@ -10,7 +10,8 @@ use model::explanation::{
     Throttled, UsedUp, Work,
 };
 use model::not_seen::{EvidenceSource, Sees};
-use model::{Measure, Unit};
+use model::testing::{facts, plan, trial};
+use model::{Headline, Judgement, Measure, Unit};
 
 const MS: u64 = 1_000_000;
 
@@ -61,6 +62,26 @@ fn evidence() -> Evidence {
         split: Some(split),
         ..Evidence::default()
     }
+}
+
+/// A trial with probes that waited for this long.
+fn probed(arm: &str, waits_ms: u64) -> Probed {
+    let mut trial = trial(0, arm, 0.0);
+    let evidence = Evidence { waits_ns: waits_ms * MS, ..Evidence::default() };
+    trial.observation.evidence = Some(evidence);
+    Probed { trial, cost: Vec::new() }
+}
+
+#[test]
+fn no_control_is_explained_instead_of_a_case() {
+    let arms = [("twin-1", Role::Control), ("busy-1", Role::Case), ("twin-10", Role::Control)];
+    let mut facts = facts("s", plan(&arms), Vec::new());
+    facts.probed = vec![probed("busy-1", 5), probed("twin-1", 50), probed("twin-10", 90)];
+    let judgement = Judgement::new(State::Affected, Headline::NotMeasured);
+    let record = Judged { facts, judgement };
+    let chosen = |arm: Option<&str>| choose(&record, arm).map(|one| one.trial.arm.clone());
+    assert_eq!(chosen(None).as_deref(), Some("busy-1"));
+    assert_eq!(chosen(Some("twin-10")).as_deref(), Some("twin-10"));
 }
 
 #[test]

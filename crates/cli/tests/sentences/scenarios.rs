@@ -59,7 +59,7 @@ fn blocking_nif() -> Vec<(&'static str, Value)> {
         ("late", json!({ "case": late[0], "control": late[1], "also": ["unfair"] })),
         ("fair", json!({})),
         ("fair", json!({ "arm": "nif_sleep", "asleep": control, "late": late[1] })),
-        ("too-few-trials", json!({})),
+        ("unsettled", json!({})),
         ("why-collapse", json!({ "blocks": true })),
         ("why-unfair", json!({})),
         ("why-late", json!({ "blocks": true })),
@@ -90,6 +90,7 @@ fn busy_wait() -> Vec<(&'static str, Value)> {
         ("control-throttled", json!({ "used": used, "most": 0.85 })),
         ("rate-beyond-machine", json!({ "backlog": estimate(20.0, "%") })),
         ("lower-rate", served.clone()),
+        ("lower-rate-alone", served.clone()),
         ("requests-failed", json!({ "failed": amount(30.0, "%") })),
         ("fewer-failures", json!({})),
         (
@@ -151,7 +152,9 @@ fn cpu_quota() -> Vec<(&'static str, Value)> {
         ("more-to-lose", json!({})),
         ("more-cpu-time", json!({})),
         ("larger-machine", json!({})),
+        ("fewer-cpus", json!({ "cpus": 1 })),
         ("burst", json!({ "burst": "4ms" })),
+        ("no-burst", json!({})),
         ("too-many-fast", json!({ "fast": 3, "threads": 2 })),
         (
             "unused-quota",
@@ -180,6 +183,7 @@ fn group_move() -> Vec<(&'static str, Value)> {
         ("no-clone", json!({ "error": "Function not implemented (os error 38)" })),
         ("no-group", json!({ "path": "/sys/fs/cgroup" })),
         ("be-root", json!({})),
+        ("in-a-guest", json!({})),
         (
             "few-calls",
             json!({ "arm": "case", "calls": estimate(3.0, "1/s"), "fits": amount(9.5, "1/s") }),
@@ -189,23 +193,30 @@ fn group_move() -> Vec<(&'static str, Value)> {
         ("favor-dynmods", json!({})),
         ("close-moves", json!({ "gap": "0s" })),
         ("switch-on", json!({})),
+        ("switch-on-at-boot", json!({})),
         ("gap-too-long", json!({ "gap": "500ms", "duration": "1s", "most": "200ms" })),
     ]
 }
 
 fn io_journal() -> Vec<(&'static str, Value)> {
-    let both = |by: &str, lost: f64, worst: f64| {
-        json!({ "by": by, "cap": "1MiB", "lost": estimate(lost, "ms/s"),
+    let both = |by: &str, on: &str, lost: f64, worst: f64| {
+        json!({ "by": by, "on": on, "cap": "1MiB", "lost": estimate(lost, "ms/s"),
             "control": estimate(0.0, "ms/s"), "worst": estimate(worst, "ms"),
             "writer": estimate(990.0, "ms") })
     };
     let wait = amount(1000.0, "ms");
     vec![
         ("stalls", json!({})),
-        ("stalls", both("rewritten", 960.0, 1010.0)),
-        ("stalls", both("ordered", 960.0, 1010.0)),
-        ("passes", both("once", 0.0, 9.0)),
-        ("passes", json!({ "by": "rewritten", "cap": "64MiB", "lost": estimate(0.0, "ms/s") })),
+        ("stalls", both("rewritten", "same", 960.0, 1010.0)),
+        ("stalls", both("ordered", "same", 960.0, 1010.0)),
+        ("stalls", both("rewritten", "other", 60.0, 90.0)),
+        ("passes", both("once", "same", 0.0, 9.0)),
+        ("passes", both("rewritten", "other", 0.0, 9.0)),
+        (
+            "passes",
+            json!({ "by": "rewritten", "on": "same", "cap": "64MiB",
+                "lost": estimate(0.0, "ms/s") }),
+        ),
         ("unsettled", json!({})),
         ("own-file-system", json!({})),
         ("larger-cap", json!({ "cap": "64MiB" })),
@@ -243,6 +254,7 @@ fn io_journal() -> Vec<(&'static str, Value)> {
             "round-too-long",
             json!({ "burst": "8MiB", "cap": "64KiB", "wait": "128s", "longest": "10s" }),
         ),
+        ("not-whole-pages", json!({ "burst": "128KiB", "page": "64KiB", "least": "192KiB" })),
     ]
 }
 
@@ -385,7 +397,12 @@ fn mmap_lock() -> Vec<(&'static str, Value)> {
             json!({ "file": "maps", "lost": stall(0.1), "readers": 1, "twin": true,
                 "quota": "10ms/100ms", "no_spinners": true }),
         ),
-        ("too-few-trials", json!({ "file": "smaps" })),
+        (
+            "no-stall",
+            json!({ "file": "smaps", "lost": stall(0.1), "readers": 0, "twin": false,
+                "spinners": 10, "no_spinners": false }),
+        ),
+        ("unsettled", json!({ "file": "smaps" })),
         ("readers-read-nothing", json!({ "arm": "busy-10", "idle": 6, "trials": 9 })),
         ("never-throttled", json!({ "arm": "throttled-10", "trials": 9 })),
         ("throttled-readers-keep-the-lock", json!({})),
@@ -397,6 +414,7 @@ fn mmap_lock() -> Vec<(&'static str, Value)> {
         ("no-burst", json!({})),
         ("lock-free", json!({})),
         ("no-file", json!({ "file": "smops", "path": "/proc/self/smops" })),
+        ("empty-file", json!({ "file": "timers", "path": "/proc/self/timers" })),
         ("too-large", json!({ "size": "8GiB", "twin": true, "most": 0.8, "mib": 4096 })),
         ("too-many-mappings", json!({ "size": "4GiB", "most": 65_530, "enough": 327_674 })),
         ("too-many-processes", json!({ "busy": 10_000, "wanted": 20_000, "limit": 32_768 })),
@@ -446,6 +464,15 @@ fn preempted_holder() -> Vec<(&'static str, Value)> {
         ("allow-huge-pages", json!({})),
         ("take-small-pages", json!({})),
         ("too-much-memory", json!({ "threads": 200, "fault": "minor", "mib": 400 })),
+        (
+            "rounds-too-long",
+            json!({ "threads": 32, "inside": "1s", "outside": "60us", "duration": "400ms",
+                "least": "32s" }),
+        ),
+        (
+            "rounds-too-long",
+            json!({ "threads": 4096, "inside": "1s", "outside": "60us", "duration": "400ms" }),
+        ),
         ("holder-ran", json!({ "arm": "case", "preempted": estimate(3.0, "ms/s") })),
         ("more-threads", json!({})),
     ]
@@ -475,6 +502,7 @@ fn quota_blind() -> Vec<(&'static str, Value)> {
         ("costs", both("Go", 8, 70.0, 60.0)),
         ("costs", both("Node.js", 4, 70.0, 60.0)),
         ("costs", told(both("Go", 4, 70.0, 60.0))),
+        ("costs", both("Go", 1, 70.0, 60.0)),
         ("costs-nothing", both("Go", 2, 31.0, 22.0)),
         ("costs-nothing", both("Node.js", 4, 31.0, 22.0)),
         ("costs-nothing", told(both("Go", 4, 31.0, 22.0))),

@@ -125,6 +125,8 @@ fn caveats() -> Vec<Value> {
         json!({ "never-settles": { "blocks": 1000 } }),
         "needs-quiet-blocks".into(),
         "hang-rules-out".into(),
+        json!({ "figure-lacking": { "arm": "busy-10", "measure": "late", "blocks": 4,
+            "control": "twin-10", "control_blocks": 0 } }),
         json!({ "needs-blocks": { "least": 6, "most": 24 } }),
         "needs-case".into(),
         "needs-control".into(),

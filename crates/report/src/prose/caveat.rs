@@ -2,7 +2,7 @@
 
 use super::doubt::doubt;
 use super::fact::fact;
-use model::prose::figures::{amount, figure, listed, percent, plural};
+use model::prose::figures::{amount, figure, heading, listed, percent, plural};
 use model::reason::CarryOver;
 use model::{Amount, Caveat, Meta, Missed, Unit};
 use os::terminal::line as plain;
@@ -74,6 +74,16 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
                                  up, start a new study: --fresh, or --seed N with check."
                 .to_owned()
         }
+        Caveat::FigureLacking { arm, measure, blocks, control, control_blocks } => format!(
+            "The test alone would say not-affected, but {} gave no figure for \"{}\" in {} in which \
+             {} gave one; the reverse happened in {}. A stall may be the reason, so the other \
+             blocks do not rule it out. Longer trials may give the figure.",
+            plain(arm),
+            heading(measure, meta),
+            plural((*blocks).into(), "block"),
+            plain(control),
+            plural((*control_blocks).into(), "block")
+        ),
         Caveat::NeedsBlocks { least, most } => format!(
             "A verdict needs complete blocks, usually {least} or more; --samples {most} runs \
              {most} blocks."

@@ -12,7 +12,8 @@ use std::path::Path;
 pub enum Standing {
     /// Nothing has been measured that could be continued.
     New,
-    /// This many blocks are whole, and the record holds only those.
+    /// This many blocks are over: each is whole, or one of its trials hung. The record holds only
+    /// those.
     After(u32, Box<Facts>),
     /// The study is complete.
     Complete(Box<Facts>),
@@ -20,7 +21,10 @@ pub enum Standing {
 
 /// How far a study has come, if it is the same study on the same machine.
 ///
-/// Trials of an incomplete block are dropped: the block is run again, in the same order.
+/// Trials of an incomplete block are dropped: the block is run again, in the same order. An
+/// incomplete block in which a trial hung is kept and not run again: otherwise a study that is
+/// interrupted whenever a trial hangs would show no hang. The test uses whole blocks, but counts
+/// every trial that hung.
 ///
 /// # Errors
 /// If the record is of another study, another text of its file, another machine or another
@@ -33,7 +37,7 @@ pub fn standing(
     machine: &Machine,
 ) -> Result<Standing, StudyError> {
     let stale = |why: String| StudyError::Stale { path: path.to_owned(), why };
-    let blocks = whole_blocks(&old, &plan.arms);
+    let blocks = blocks_over(&old, &plan.arms);
     if old.trials.is_empty() && old.factorial.is_some() {
         return Ok(Standing::New);
     }
@@ -105,18 +109,22 @@ fn moved(old: &Facts, plan: &Plan, machine: &Machine) -> Option<String> {
     })
 }
 
-/// How many blocks, counted from the first, hold exactly one trial of each arm.
-fn whole_blocks(record: &Facts, arms: &[Arm]) -> u32 {
+/// How many blocks, counted from the first, hold exactly one trial of each arm, or a trial that
+/// hung.
+fn blocks_over(record: &Facts, arms: &[Arm]) -> u32 {
     let mut counts: BTreeMap<(u32, &str), u32> = BTreeMap::new();
     for trial in &record.trials {
         *counts.entry((trial.block, trial.arm.as_str())).or_default() += 1;
     }
+    let hung = record.trials.iter().filter(|trial| trial.observation.hang);
+    let hung: BTreeSet<u32> = hung.map(|trial| trial.block).collect();
     let whole =
-        |block: &u32| arms.iter().all(|arm| counts.get(&(*block, arm.id.as_str())) == Some(&1));
+        |block: u32| arms.iter().all(|arm| counts.get(&(block, arm.id.as_str())) == Some(&1));
     let most =
         record.trials.iter().map(|trial| trial.block).max().map_or(0, |b| b.saturating_add(1));
     let most = most.min(u32::try_from(record.trials.len()).unwrap_or(u32::MAX));
-    (0..most).take_while(whole).count().try_into().unwrap_or(u32::MAX)
+    let over = (0..most).take_while(|block| whole(*block) || hung.contains(block));
+    over.count().try_into().unwrap_or(u32::MAX)
 }
 
 /// Notes in a study's record that a sitting begins with this block.

@@ -30,7 +30,7 @@ pub(super) enum BlockingNifFact {
         also: Vec<Name>,
     },
     Fair(Option<Box<Fair>>),
-    TooFewTrials,
+    Unsettled,
     WhyCollapse {
         blocks: bool,
     },
@@ -93,8 +93,8 @@ impl Sentence for BlockingNifFact {
                 as_well(also)
             ),
             F::Fair(case) => fair(case.as_deref()),
-            F::TooFewTrials => {
-                "Too few trials to say whether native functions stall the schedulers here.".into()
+            F::Unsettled => {
+                "It is not settled whether native functions stall the schedulers here.".into()
             }
             F::WhyCollapse { blocks } => format!(
                 "Collapse: a scheduler wakes a sleeping scheduler when it queues work or passes \

@@ -5,7 +5,7 @@ use super::params::BlockingNifParams;
 use super::sentences::{BlockingNifFact, Fair};
 use crate::params::{Auto, Params};
 use crate::suggest;
-use crate::summary::{Summary, control_of};
+use crate::summary::{Summary, control_of, shown_case};
 use analysis::Outcome;
 use model::{ArmResult, Fact, Plan, Role, State, Suggestion, What};
 
@@ -13,10 +13,10 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     let headline = match outcome.state {
         State::Affected => stalls(plan, outcome, arms),
         State::NotAffected => fair(arms),
-        _ => BlockingNifFact::TooFewTrials.into(),
+        _ => BlockingNifFact::Unsettled.into(),
     };
     let kind = (outcome.state == State::Affected).then(|| kind(&outcome.measure).to_owned());
-    Summary { headline, suggestions: suggestions(outcome, plan), kind }
+    Summary { headline, suggestions: suggestions(outcome, plan, arms), kind }
 }
 
 /// The name of the stall for a figure.
@@ -63,8 +63,8 @@ fn fair(arms: &[ArmResult]) -> Fact {
     BlockingNifFact::Fair(case).into()
 }
 
-fn suggestions(outcome: &Outcome, plan: &Plan) -> Vec<Suggestion> {
-    let Some(case) = plan.case() else {
+fn suggestions(outcome: &Outcome, plan: &Plan, arms: &[ArmResult]) -> Vec<Suggestion> {
+    let Some(case) = shown_case(plan, arms) else {
         return Vec::new();
     };
     let Some(params) = BlockingNifParams::of(&case.settings) else { return Vec::new() };
@@ -109,7 +109,7 @@ pub(super) fn asked(case: &BlockingNifParams) -> BlockingNifParams {
     let usual = BlockingNifParams::default();
     BlockingNifParams {
         fixes: usual.fixes,
-        otp: usual.otp,
+        otp: case.otp.asked_by_name(),
         time_limit: usual.time_limit,
         ..case.clone()
     }
@@ -152,9 +152,13 @@ mod tests {
         let (fact, _) = headline(State::Affected, measure::ASLEEP, &[measure::LATE]);
         let ending = "instead of 1% [1, 1]. The schedulers are late as well.";
         assert!(told(&META, &fact).ends_with(ending));
-        for state in [State::NotAffected, State::Inconclusive] {
+        for (state, start) in [
+            (State::NotAffected, "The schedulers kept working"),
+            (State::Inconclusive, "It is not settled whether native functions stall"),
+        ] {
             let (fact, kind) = headline(state, measure::ASLEEP, &[]);
-            told(&META, &fact);
+            let sentence = told(&META, &fact);
+            assert!(sentence.starts_with(start), "{sentence}");
             assert_eq!(kind, None);
         }
     }
@@ -166,17 +170,20 @@ mod tests {
         let plan = Plan { arms: vec![case], ..plan(&[]) };
         let mut outcome = Outcome::new(State::Affected, name, Test::default());
         outcome.also = also.iter().map(|name| (*name).to_owned()).collect();
-        suggestions(&outcome, &plan)
+        suggestions(&outcome, &plan, &[])
     }
 
     #[test]
-    fn a_fix_keeps_the_work_and_leaves_the_otp() {
+    fn a_fix_keeps_the_work_and_an_otp_that_was_asked_for_by_name() {
         let changed = [("work", "7"), ("otp", "/opt/otp/bin/erl")];
         let fixes = advice(&changed, measure::ASLEEP, &[]);
         let run = fixes[0].run.as_ref().unwrap();
         assert_eq!((fixes.len(), run.parameters.0.len()), (3, 2));
         assert_eq!(value_of(&run.parameters, "mode").as_deref(), Some("nif_dirty"));
         assert_eq!(value_of(&run.parameters, "work").as_deref(), Some("7"));
+        let of_suite = advice(&[("otp", "debian:bookworm")], measure::ASLEEP, &[]);
+        let run = of_suite[0].run.as_ref().unwrap();
+        assert_eq!(value_of(&run.parameters, "otp").as_deref(), Some("debian:bookworm"));
     }
 
     #[test]
@@ -233,7 +240,7 @@ mod tests {
         let mut case = arm("case", Role::Case);
         case.settings = settings(&META, changed);
         let plan = Plan { arms: vec![case], ..plan(&[]) };
-        let [next] = <[Suggestion; 1]>::try_from(suggestions(&outcome, &plan)).ok()?;
+        let [next] = <[Suggestion; 1]>::try_from(suggestions(&outcome, &plan, &[])).ok()?;
         Some(next.run?.parameters)
     }
 

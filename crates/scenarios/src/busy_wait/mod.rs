@@ -1,5 +1,6 @@
 //! `busy-wait`: schedulers that spin away the CPU, above all under a CPU quota.
 
+mod also;
 mod calibrate;
 mod meta;
 mod meter;

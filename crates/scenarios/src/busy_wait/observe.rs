@@ -21,7 +21,7 @@ pub(super) struct Served {
     pub wall: Duration,
     /// Latency of each completed request, in microseconds.
     pub done_us: Vec<u32>,
-    /// Waiting time at the end for each request that was not completed, in microseconds.
+    /// Waiting time at the end for each request that was due and not made, in microseconds.
     pub waiting_us: Vec<u32>,
     /// Requests that failed.
     pub failed: u64,
@@ -29,6 +29,14 @@ pub(super) struct Served {
     pub background: u64,
     /// Active time of all schedulers together.
     pub active: Duration,
+}
+
+impl Served {
+    /// Waiting times of the requests that were due before the end and not made, in microseconds. A
+    /// request that was due at the end itself has not waited, so it was not late.
+    fn waited_us(&self) -> impl Iterator<Item = &u32> {
+        self.waiting_us.iter().filter(|us| **us > 0)
+    }
 }
 
 /// What was measured from outside the node.
@@ -115,29 +123,22 @@ fn put(seen: &mut Observation, name: &str, value: f64, unit: Unit) {
 }
 
 /// Percentiles over all requests that were due, including those that were not completed. A failed
-/// request never got its answer, so it counts as slower than all that were measured.
+/// request never got its answer, and one that still waits may wait for ever. So both count as
+/// slower than all that were done.
 fn latencies(seen: &mut Observation, served: &Served) {
-    let Ok(mut all) = Histogram::<u64>::new_with_bounds(1000, LONGEST_NS, 3) else { return };
-    let ns = |us: &u32| (u64::from(*us) * 1000).clamp(1000, LONGEST_NS);
-    for latency in served.done_us.iter().chain(&served.waiting_us) {
-        all.saturating_record(ns(latency));
-    }
+    let Some(done) = histogram(served.done_us.iter()) else { return };
+    let Some(all) = histogram(served.done_us.iter().chain(served.waited_us())) else { return };
     let due = all.len() as f64 + served.failed as f64;
     if due == 0.0 {
         return;
     }
-    // The requests that still wait may wait for ever, so they count as the longest. A percentile
-    // that falls among them is a lower bound.
-    let waiting = (served.waiting_us.len() as f64 + served.failed as f64) / due;
-    // The histogram lacks the failed requests. They stand above all that it has, so a quantile of
-    // all requests is a larger quantile of the histogram. If all failed, it is empty and gives 0.
-    let due_by_measured = due / all.len().max(1) as f64;
+    let not_done = (due - done.len() as f64) / due;
     let mut percentile = |name: &str, quantile: f64| {
-        let value = all.value_at_quantile((quantile * due_by_measured).min(1.0));
-        let ms = time::ms_of_ns(value);
-        let measure = match waiting > 1.0 - quantile {
-            true => Measure::at_least(ms, Unit::Milliseconds),
-            false => Measure::exact(ms, Unit::Milliseconds),
+        // A percentile among the requests that were not done is a lower bound: then those that
+        // still wait count with the time that they have waited.
+        let measure = match not_done > 1.0 - quantile {
+            true => Measure::at_least(percentile_ms(&all, quantile, due), Unit::Milliseconds),
+            false => Measure::exact(percentile_ms(&done, quantile, due), Unit::Milliseconds),
         };
         seen.measures.insert(name.to_owned(), measure);
     };
@@ -152,10 +153,27 @@ fn latencies(seen: &mut Observation, served: &Served) {
     seen.latencies.insert(REQUEST.to_owned(), Latency::from_histogram(&all));
 }
 
+/// These latencies in nanoseconds, from microseconds.
+fn histogram<'a>(latencies_us: impl Iterator<Item = &'a u32>) -> Option<Histogram<u64>> {
+    let mut all = Histogram::<u64>::new_with_bounds(1000, LONGEST_NS, 3).ok()?;
+    for us in latencies_us {
+        all.saturating_record((u64::from(*us) * 1000).clamp(1000, LONGEST_NS));
+    }
+    Some(all)
+}
+
+/// A quantile of all requests that were due. `measured` lacks some of them, which stand above all
+/// that it has. So the quantile of all is a larger quantile of the measured ones. If there are
+/// none, it is 0.
+fn percentile_ms(measured: &Histogram<u64>, quantile: f64, due: f64) -> f64 {
+    let due_by_measured = due / measured.len().max(1) as f64;
+    time::ms_of_ns(measured.value_at_quantile((quantile * due_by_measured).min(1.0)))
+}
+
 fn throughput(seen: &mut Observation, served: &Served) {
     let seconds = served.wall.as_secs_f64().max(1e-3);
     let done = served.done_us.len() as f64;
-    let due = done + served.waiting_us.len() as f64 + served.failed as f64;
+    let due = done + served.waited_us().count() as f64 + served.failed as f64;
     put(seen, measure::REQUESTS, done / seconds, Unit::PerSecond);
     put(seen, measure::BACKLOG, 100.0 * (due - done) / due.max(1.0), Unit::Percent);
     put(seen, measure::FAILED, served.failed as f64, Unit::Count);
@@ -216,6 +234,26 @@ mod tests {
         assert!(!seen.measures["p50"].at_least);
         assert!((seen.measures["backlog"].value - 1.98).abs() < 0.01);
         assert_eq!(seen.latencies[REQUEST].count, 1010);
+    }
+
+    #[test]
+    fn a_request_that_still_waits_makes_no_percentile_smaller() {
+        let seen = |waiting_us: Vec<u32>| {
+            let done_us = [vec![300_u32; 985], vec![50_000; 7]].concat();
+            observe(&Served { done_us, waiting_us, ..served() }, &outside(), None)
+        };
+        let p99 = |waiting_us| seen(waiting_us).measures["p99"];
+        assert!(!p99(Vec::new()).at_least && p99(Vec::new()).value < 1.0);
+        // The five have waited for 2 ms so far, and nobody knows how long they would wait.
+        let waiting = p99(vec![2_000; 5]);
+        assert!(!waiting.at_least && waiting.value > 49.0, "{waiting:?}");
+    }
+
+    #[test]
+    fn a_request_that_was_due_at_the_end_was_not_late() {
+        let at_the_end = observe(&Served { waiting_us: vec![0; 20], ..served() }, &outside(), None);
+        assert_eq!(at_the_end, observe(&served(), &outside(), None));
+        assert!(!at_the_end.measures["worst"].at_least);
     }
 
     #[test]

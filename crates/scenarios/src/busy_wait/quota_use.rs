@@ -7,7 +7,7 @@ use super::params::BusyWaitParams;
 use super::plan::bandwidth;
 use crate::params::Params;
 use crate::summary::control_of;
-use model::{ArmResult, Estimate, Plan};
+use model::{Amount, ArmResult, Estimate, Plan, Unit};
 
 /// The CPU time that a control used, and the quotas beside it.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,11 @@ pub(super) fn kernel_quota(plan: &Plan, arm: &str) -> Option<f64> {
     Some(bandwidth(&BusyWaitParams::of(&planned.settings)?)?.cpus())
 }
 
+/// A number of CPUs, which may be fractional.
+pub(super) fn cpus(count: f64) -> Amount {
+    Amount::exact(count, Unit::Ratio)
+}
+
 /// An estimate with all its figures multiplied by a factor.
 fn scaled(estimate: &Estimate, factor: f64) -> Estimate {
     Estimate {
@@ -55,7 +60,7 @@ mod tests {
     use super::*;
     use crate::testing::settings;
     use model::testing::{self, estimate};
-    use model::{Arm, Role, Unit};
+    use model::{Arm, Role};
 
     /// The use of this quota by a control that used 60% of its own quota.
     fn use_of(quota: &str, of_control: &str) -> Option<QuotaUse> {

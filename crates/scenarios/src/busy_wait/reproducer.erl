@@ -34,20 +34,19 @@ worker(Owner, Block, Number) ->
 %% Time to the next request of a worker, in milliseconds.
 gap() -> -1000 * ?WORKERS / ?RATE * math:log(1.0 - rand:uniform()).
 
-%% Latencies in microseconds. A request that was due but not made counts as waiting until the end.
-serve(Due, Until, _, Found) when Due >= Until ->
+%% Latencies in microseconds. A request that was due before the end and is not made counts as
+%% waiting until now, which is later than the end.
+serve(Due, Until, _, Found) when Due > Until - 1 ->
     Found;
 serve(Due, Until, Request, Found) ->
     Turn = ceil(Due),
     ok = wait_until(Turn),
     case erlang:monotonic_time(millisecond) < Until of
-        true ->
-            ok = make(Request),
-            Took = erlang:monotonic_time(microsecond) - Turn * 1000,
-            serve(Due + gap(), Until, Request, [Took | Found]);
-        false ->
-            serve(Due + gap(), Until, Request, [max(0, Until - Turn) * 1000 | Found])
-    end.
+        true -> ok = make(Request);
+        false -> ok
+    end,
+    Took = erlang:monotonic_time(microsecond) - Turn * 1000,
+    serve(Due + gap(), Until, Request, [Took | Found]).
 
 %% Uses an absolute timer, because a relative one would be late by up to a millisecond.
 wait_until(Ms) ->

@@ -1,10 +1,11 @@
-//! The scenario's own review of an outcome: whether the load fitted the quota, whether there was a
-//! quota that could be used up, and what busy waiting costs apart from latency.
+//! The scenario's own review of an outcome: whether the load fitted the quota, and whether there
+//! was a quota that could be used up.
 
+use super::also::also;
 use super::meta::{META, measure};
 use super::observe::REQUEST;
 use super::params::BusyWaitParams;
-use super::quota_use::{QuotaUse, kernel_quota, quota_use};
+use super::quota_use::{QuotaUse, cpus, kernel_quota, quota_use};
 use super::sentences::{BusyWaitFact, Served};
 use super::summary::{asked, quota_of};
 use crate::params::Params;
@@ -27,28 +28,16 @@ const LEAST_PERIODS: u32 = 4;
 /// Of fewer requests, the 99th percentile is the slowest one.
 const LEAST_REQUESTS: u32 = 100;
 
-/// Less spinning than this is not mentioned, in milliseconds per second.
-const LEAST_SPUN: f64 = 20.0;
-
 pub(super) fn review(results: &Results) -> Review {
-    let Results { plan, trials, arms, outcome } = *results;
     // The load does not explain what makes a whole study untrustworthy.
-    if outcome.state == State::Untrustworthy {
+    if results.outcome.state == State::Untrustworthy {
         return Review::default();
     }
-    if let Some(review) = too_much(trials, arms) {
+    if let Some(review) = too_much(results) {
         return review;
     }
-    // If every arm has flags of its own, the case does not have the VM's defaults.
-    let of_control = plan.arms.iter().find(|arm| arm.role == Role::Control);
-    let params = of_control.and_then(|arm| BusyWaitParams::of(&arm.settings));
-    let mut facts = Vec::new();
-    if params.is_none_or(|params| params.flags.is_empty()) {
-        facts.extend(spun(arms));
-        facts.extend(throughput(arms));
-    }
-    facts.extend(detected(plan, trials));
-    let also = facts.into_iter().map(|fact| Reason::Scenario(fact.into())).collect();
+    let facts = also(results).into_iter();
+    let also = facts.map(|fact| Reason::Scenario(fact.into())).collect();
     Review { also, ..of_cases(results) }
 }
 
@@ -96,7 +85,7 @@ fn doubt(results: &Results, case: &ArmResult) -> Option<(BusyWaitFact, Option<Bu
 fn shows_nothing(results: &Results, case: &ArmResult) -> Option<(BusyWaitFact, BusyWaitFact)> {
     let Results { plan, trials, arms, .. } = *results;
     too_little(plan, arms, case)
-        .or_else(|| few_periods(arms, case))
+        .or_else(|| few_periods(case))
         .or_else(|| quota_of_all_cpus(plan, trials, case))
         .or_else(|| few_requests(trials, case))
 }
@@ -116,8 +105,10 @@ fn undecided(why: BusyWaitFact, then: BusyWaitFact) -> Review {
 
 /// If the control has no unused quota, or cannot serve its requests, then it shows no busy waiting.
 /// It only shows that the quota or the machine is too small, or that requests fail.
-fn too_much(trials: &[Trial], arms: &[ArmResult]) -> Option<Review> {
-    let of_control = |name: &str| control(arms)?.measures.get(name);
+fn too_much(results: &Results) -> Option<Review> {
+    let Results { plan, trials, arms, .. } = *results;
+    let control = control(arms)?;
+    let of_control = |name: &str| control.measures.get(name);
     let (_, most) = QUOTA_USED;
     let used = of_control(measure::QUOTA_USED).filter(|used| used.median > most);
     let backlog = of_control(measure::BACKLOG).filter(|backlog| backlog.median > MOST_BACKLOG);
@@ -134,7 +125,11 @@ fn too_much(trials: &[Trial], arms: &[ArmResult]) -> Option<Review> {
         },
         (None, None) => return None,
     };
-    Some(undecided(why, BusyWaitFact::LowerRate(served(arms))))
+    let then = match kernel_quota(plan, &control.id) {
+        Some(_) => BusyWaitFact::LowerRate(served(arms)),
+        None => BusyWaitFact::LowerRateAlone(served(arms)),
+    };
+    Some(undecided(why, then))
 }
 
 /// The failed requests in the median trial of the control, in percent of those that were due. None
@@ -192,16 +187,15 @@ fn too_little(
     })
 }
 
-/// A trial that is short beside the period of its quota ends before the quota is used up.
-fn few_periods(arms: &[ArmResult], case: &ArmResult) -> Option<(BusyWaitFact, BusyWaitFact)> {
-    let few = |arm: &ArmResult| {
-        let periods = arm.measures.get(measure::PERIODS)?.clone();
-        let (arm, least) = ((&arm.id).into(), LEAST_PERIODS);
-        let few = periods.median < f64::from(least);
-        few.then_some(BusyWaitFact::FewPeriods { arm, periods, least })
-    };
-    let why = control(arms).and_then(few).or_else(|| few(case))?;
-    Some((why, BusyWaitFact::MorePeriods))
+/// A trial that is short beside the period of its quota ends before the quota is used up. The
+/// control may have another period, and it does not spin.
+fn few_periods(case: &ArmResult) -> Option<(BusyWaitFact, BusyWaitFact)> {
+    let periods = case.measures.get(measure::PERIODS)?.clone();
+    (periods.median < f64::from(LEAST_PERIODS)).then(|| {
+        let arm = (&case.id).into();
+        let why = BusyWaitFact::FewPeriods { arm, periods, least: LEAST_PERIODS };
+        (why, BusyWaitFact::MorePeriods)
+    })
 }
 
 /// A node cannot exceed a quota of all CPUs that it may use.
@@ -251,44 +245,6 @@ fn with_quota(plan: &Plan) -> BusyWaitParams {
     BusyWaitParams { quota: usual.quota, rate: usual.rate, ..asked }
 }
 
-/// The loss of background work to busy waiting, if the intervals of the two arms do not overlap.
-fn throughput(arms: &[ArmResult]) -> Option<BusyWaitFact> {
-    let done = |id: &str| arms.iter().find(|arm| arm.id == id)?.measures.get(measure::BACKGROUND);
-    let (defaults, flags) = (done("defaults-quota")?, done("flags-quota")?);
-    let apart = defaults.high? < flags.low?;
-    let (defaults, flags) = (defaults.clone(), flags.clone());
-    apart.then_some(BusyWaitFact::Background { defaults, flags })
-}
-
-/// The quota that the VM detected by itself, next to the real one. The VM sets its number of
-/// schedulers by the detected quota.
-fn detected(plan: &Plan, trials: &[Trial]) -> Option<BusyWaitFact> {
-    let (arm, real) = plan.arms.iter().find_map(|arm| Some((arm, quota_of(arm)?)))?;
-    let mut of_arm = trials.iter().filter(|trial| trial.arm == arm.id);
-    let vm = of_arm.find_map(|trial| trial.observation.vm.as_ref())?;
-    Some(BusyWaitFact::Detected {
-        quota: cpus(real),
-        found: vm.cpu_quota.map(|found| cpus(found.into())),
-        schedulers: vm.schedulers_online,
-    })
-}
-
-/// A number of CPUs, which may be fractional.
-fn cpus(count: f64) -> Amount {
-    Amount::exact(count, Unit::Ratio)
-}
-
-/// How much the VM's defaults spin, whether or not this slows anything down.
-fn spun(arms: &[ArmResult]) -> Vec<BusyWaitFact> {
-    let fact = |(id, quota): (&str, bool)| {
-        let arm = arms.iter().find(|arm| arm.id == id)?;
-        let spun = arm.measures.get(measure::SPUN).filter(|spun| spun.median >= LEAST_SPUN)?;
-        let active = arm.measures.get(measure::ACTIVE).cloned();
-        Some(BusyWaitFact::Spun { quota, spun: spun.clone(), active })
-    };
-    [("defaults", false), ("defaults-quota", true)].into_iter().filter_map(fact).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::params::Load;
@@ -297,11 +253,11 @@ mod tests {
     use crate::testing::{reviewed_by, settings, told};
     use analysis::Outcome;
     use model::testing::{self, estimate};
-    use model::{Arm, Judged, Latency, Measure, Sentence, Test, Vm, What};
+    use model::{Arm, Judged, Latency, Measure, Test, Vm, What};
 
-    /// The figures in every trial of the two arms: 99th percentile of the case, the control's quota
-    /// use and backlog in percent, and the control's periods. Then the requests of the case, and
-    /// the number of CPUs that its node may use.
+    /// The figures in every trial of the two arms: 99th percentile of the case, and the control's
+    /// quota use and backlog in percent. Then the periods and the requests of the case, and the
+    /// number of CPUs that its node may use.
     struct Shown {
         quota: &'static str,
         p99: f64,
@@ -360,9 +316,11 @@ mod tests {
                 (measure::P99, 0.7, Unit::Milliseconds),
                 (measure::QUOTA_USED, shown.used, Unit::Percent),
                 (measure::BACKLOG, shown.backlog, Unit::Percent),
+            ];
+            let case = [
+                (measure::P99, shown.p99, Unit::Milliseconds),
                 (measure::PERIODS, shown.periods, Unit::Count),
             ];
-            let case = [(measure::P99, shown.p99, Unit::Milliseconds)];
             let mut case = trial(block, "defaults-quota", &case);
             let seen = &mut case.observation;
             seen.latencies.insert(REQUEST.to_owned(), latency(shown.requests));
@@ -427,36 +385,6 @@ mod tests {
     }
 
     #[test]
-    fn what_else_was_seen_is_told() {
-        let mut arm = testing::result("defaults-quota", Role::Case, None);
-        for (name, median) in [(measure::SPUN, 300.0), (measure::ACTIVE, 50.0)] {
-            let figure = estimate(median, Unit::MillisecondsPerSecond);
-            arm.measures.insert(name.to_owned(), figure);
-        }
-        arm.measures.insert(measure::BACKGROUND.to_owned(), estimate(1.0, Unit::PerSecond));
-        let mut control = testing::result("flags-quota", Role::Control, None);
-        control.measures.insert(measure::BACKGROUND.to_owned(), estimate(2.0, Unit::PerSecond));
-        let arms = [control, arm];
-        let spun = spun(&arms);
-        assert_eq!(spun.len(), 1);
-        let trials = [trial(0, "flags-quota", &[])];
-        let facts = [throughput(&arms), detected(&plan("0.5"), &trials)];
-        let sentences: Vec<String> =
-            spun.iter().chain(facts.iter().flatten()).map(Sentence::sentence).collect();
-        assert_eq!(
-            sentences,
-            [
-                "Under the quota, schedulers with the VM's defaults spun for 300 ms/s [300, 300] \
-                 of CPU time, and worked for 50 ms/s.",
-                "Under the quota, background work ran at 1/s [1, 1] with the VM's defaults, and at \
-                 2/s [2, 2] with the flags.",
-                "Under the quota of 0.5 CPUs the VM itself detected no quota. It had 8 schedulers, \
-                 as configured."
-            ]
-        );
-    }
-
-    #[test]
     fn a_load_that_fits_the_quota_is_judged_as_it_is() {
         assert_eq!(reviewed(&FIT).state, State::NotAffected);
         assert_eq!(reviewed(&Shown { p99: 60.0, ..FIT }).state, State::Affected);
@@ -464,14 +392,15 @@ mod tests {
 
     #[test]
     fn a_control_without_room_says_nothing_of_busy_waiting() {
-        for shown in [
-            Shown { p99: 60.0, used: 97.0, ..FIT },
-            Shown { used: 97.0, ..FIT },
-            Shown { quota: "none", used: 0.0, backlog: 30.0, p99: 60.0, ..FIT },
+        let free = Shown { quota: "none", used: 0.0, backlog: 30.0, p99: 60.0, ..FIT };
+        for (shown, settles) in [
+            (Shown { p99: 60.0, used: 97.0, ..FIT }, "lower-rate"),
+            (Shown { used: 97.0, ..FIT }, "lower-rate"),
+            (free, "lower-rate-alone"),
         ] {
             let outcome = reviewed(&shown);
             assert_eq!(outcome.state, State::Inconclusive, "{outcome:?}");
-            assert_eq!(caveat(&outcome), "lower-rate");
+            assert_eq!(caveat(&outcome), settles);
         }
     }
 
@@ -582,6 +511,16 @@ mod tests {
         };
         assert_eq!(of(Affected, Affected), (Affected, [Affected, Inconclusive]));
         assert_eq!(of(NotAffected, NotAffected), (Inconclusive, [NotAffected, Inconclusive]));
+    }
+
+    #[test]
+    fn a_control_with_few_periods_is_no_doubt_about_a_case_with_many() {
+        let mut trials = trials(&FIT);
+        for trial in trials.iter_mut().filter(|trial| trial.arm == "flags-quota") {
+            let few = Measure::exact(2.0, Unit::Count);
+            trial.observation.measures.insert(measure::PERIODS.to_owned(), few);
+        }
+        assert_eq!(decided(&plan(FIT.quota), &trials).state, State::NotAffected);
     }
 
     #[test]

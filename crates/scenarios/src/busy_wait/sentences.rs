@@ -14,6 +14,7 @@ pub(super) enum BusyWaitFact {
     ControlThrottled { used: Estimate, most: f64 },
     RateBeyondMachine { backlog: Estimate },
     LowerRate(Option<Served>),
+    LowerRateAlone(Option<Served>),
     RequestsFailed { failed: Amount },
     FewerFailures,
     LoadFillsQuota { quota: Amount, used: Estimate, most: f64 },
@@ -80,6 +81,7 @@ impl Sentence for BusyWaitFact {
             F::LowerRate(rate) => {
                 format!("Use a lower --rate{} or a larger --quota.", served(rate))
             }
+            F::LowerRateAlone(rate) => format!("Use a lower --rate{}.", served(rate)),
             F::RequestsFailed { failed } => format!(
                 "In the median trial of the control, {failed} of the requests failed: they got an \
                  error, or no answer in time. So the study cannot say what busy waiting adds."

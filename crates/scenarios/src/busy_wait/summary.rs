@@ -2,41 +2,45 @@
 
 use super::meta::{META, measure};
 use super::params::BusyWaitParams;
+use super::quota_use::cpus;
 use super::sentences::{BusyWaitFact, Compared};
 use crate::params::Params;
+use crate::summary::control_of;
 use crate::{Summary, suggest};
 use analysis::Outcome;
-use model::{Amount, Arm, ArmResult, FixOutcome, Name, Plan, Role, State, Suggestion, Unit, What};
+use model::{Arm, ArmResult, FixOutcome, Name, Plan, Role, State, Suggestion, What};
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let is_case = |arm: &&ArmResult| arm.role == Role::Case;
-    let is_affected = |arm: &&ArmResult| arm.state == Some(State::Affected);
+    let compared = |case: Option<&ArmResult>| compared(plan, case?, arms);
     let headline = match outcome.state {
-        State::Affected => {
-            let case = arms.iter().filter(is_case).find(is_affected);
-            BusyWaitFact::CostsLatency(compared(plan, case, arms)).into()
-        }
+        State::Affected => BusyWaitFact::CostsLatency(compared(affected(arms).next())).into(),
         State::NotAffected => {
-            let both = compared(plan, arms.iter().find(is_case), arms);
-            BusyWaitFact::CostsNoLatency(both).into()
+            BusyWaitFact::CostsNoLatency(compared(arms.iter().find(is_case))).into()
         }
         _ => BusyWaitFact::Unsettled.into(),
     };
-    let kind = (outcome.state == State::Affected).then(|| kind(plan).to_owned());
+    let kind = (outcome.state == State::Affected).then(|| kind(plan, arms).to_owned());
     Summary { headline, suggestions: suggestions(outcome.state, plan), kind }
 }
 
-/// The kind of stall: under the quota, or already without one.
-fn kind(plan: &Plan) -> &'static str {
-    match quota(plan) {
-        None => "latency",
-        Some(_) => "latency-under-quota",
+/// The affected cases.
+fn affected(arms: &[ArmResult]) -> impl Iterator<Item = &ArmResult> {
+    arms.iter().filter(|arm| arm.role == Role::Case && arm.state == Some(State::Affected))
+}
+
+/// The kind of stall: only under a quota, or already in a case without one.
+fn kind(plan: &Plan, arms: &[ArmResult]) -> &'static str {
+    let has_none = |case: &ArmResult| planned(plan, &case.id).and_then(quota_of).is_none();
+    match affected(arms).any(has_none) {
+        true => "latency",
+        false => "latency-under-quota",
     }
 }
 
-/// The quota of the judged case, in CPUs.
-fn quota(plan: &Plan) -> Option<f64> {
-    quota_of(plan.case()?)
+/// The arm with this id.
+fn planned<'a>(plan: &'a Plan, id: &str) -> Option<&'a Arm> {
+    plan.arms.iter().find(|arm| arm.id == id)
 }
 
 /// The quota of an arm, in CPUs.
@@ -44,9 +48,8 @@ pub(super) fn quota_of(arm: &Arm) -> Option<f64> {
     Some(BusyWaitParams::of(&arm.settings)?.quota.get()?.get())
 }
 
-/// The flags of the first arm with this role, as the difference from a plain `erl`.
-fn flags(plan: &Plan, role: Role) -> Option<String> {
-    let arm = plan.arms.iter().find(|arm| arm.role == role)?;
+/// The flags of an arm, as the difference from a plain `erl`.
+fn flags(arm: &Arm) -> Option<String> {
     let params = BusyWaitParams::of(&arm.settings)?;
     let base = Some(params.flags.as_str()).filter(|flags| !flags.is_empty());
     let changed = params.changed_flags();
@@ -57,17 +60,17 @@ fn flags(plan: &Plan, role: Role) -> Option<String> {
     }
 }
 
-/// The 99th percentile of latency in a case and in the control.
-fn compared(plan: &Plan, case: Option<&ArmResult>, arms: &[ArmResult]) -> Option<Box<Compared>> {
-    let control = arms.iter().find(|arm| arm.role == Role::Control);
-    let p99 = |arm: Option<&ArmResult>| arm?.measures.get(measure::P99).cloned();
-    let flags = |role| flags(plan, role).map(Name);
+/// The 99th percentile of latency in a case and in its control.
+fn compared(plan: &Plan, case: &ArmResult, arms: &[ArmResult]) -> Option<Box<Compared>> {
+    let control = control_of(plan, case, arms)?;
+    let p99 = |arm: &ArmResult| arm.measures.get(measure::P99).cloned();
+    let flags = |arm: &ArmResult| planned(plan, &arm.id).and_then(flags).map(Name);
     Some(Box::new(Compared {
         case: p99(case)?,
         control: p99(control)?,
-        quota: quota(plan).map(|cpus| Amount::exact(cpus, Unit::Ratio)),
-        flags: flags(Role::Case),
-        control_flags: flags(Role::Control),
+        quota: planned(plan, &case.id).and_then(quota_of).map(cpus),
+        flags: flags(case),
+        control_flags: flags(control),
     }))
 }
 
@@ -95,7 +98,7 @@ pub(super) fn asked(plan: &Plan) -> Option<BusyWaitParams> {
     let control = plan.arms.iter().find(|arm| arm.role == Role::Control)?;
     let usual = BusyWaitParams::default();
     let params = BusyWaitParams::of(&control.settings)?;
-    Some(BusyWaitParams { otp: usual.otp, fixes: usual.fixes, ..params })
+    Some(BusyWaitParams { otp: params.otp.asked_by_name(), fixes: usual.fixes, ..params })
 }
 
 #[cfg(test)]
@@ -103,7 +106,7 @@ mod tests {
     use super::*;
     use crate::testing::{settings, told, value_of};
     use model::testing::{arm, estimate, plan, result};
-    use model::{Changed, Settings, Test};
+    use model::{Changed, Settings, Test, Unit};
 
     fn plan_of(quota: &str) -> Plan {
         let arm = |id: &str, role, spin: &str| {
@@ -143,6 +146,34 @@ mod tests {
         let sentence = told(&META, &free.headline);
         assert!(sentence.contains("cost no latency here: without a CPU quota"), "{sentence}");
         told(&META, &summary_of(State::Inconclusive, "none").headline);
+    }
+
+    #[test]
+    fn the_quota_is_that_of_the_affected_case() {
+        let case = |id: &str, quota: &str| {
+            let settings = settings(&META, &[("quota", quota)]);
+            Arm { settings, ..arm(id, Role::Case) }
+        };
+        let mut plan = plan_of("0.5");
+        plan.arms.extend([case("quarter", "0.25"), case("free", "none")]);
+        let of = |affected: &str| {
+            let others = ["quarter", "free"].map(|id| {
+                let state = if id == affected { State::Affected } else { State::NotAffected };
+                let mut arm = result(id, Role::Case, Some(state));
+                arm.measures.insert(measure::P99.to_owned(), estimate(9.0, Unit::Milliseconds));
+                arm
+            });
+            let arms = [&results(State::NotAffected)[..], &others].concat();
+            let outcome = Outcome::new(State::Affected, measure::P99, Test::default());
+            let summary = summary(&plan, &outcome, &arms);
+            (told(&META, &summary.headline), summary.kind.unwrap())
+        };
+        let (quarter, kind) = of("quarter");
+        assert!(quarter.contains("here: under a quota of 0.25 CPUs"), "{quarter}");
+        assert_eq!(kind, "latency-under-quota");
+        let (free, kind) = of("free");
+        assert!(free.contains("here: without a CPU quota"), "{free}");
+        assert_eq!(kind, "latency");
     }
 
     #[test]
@@ -187,6 +218,8 @@ mod tests {
         let wanted = ["tcp", "700", "3.5", "3", "+SDcpu 2:2"];
         assert_eq!(parameters, wanted.map(|text| Some(text.to_owned())));
         assert_eq!(["otp", "fixes", "sbwt"].map(of), [None, None, None]);
+        let of_suite = fewer(&[("otp", "debian:bookworm")]).unwrap();
+        assert_eq!(value_of(&of_suite, "otp").as_deref(), Some("debian:bookworm"));
     }
 
     #[test]

@@ -22,15 +22,15 @@ pub static SCENARIO: Scenario<CpuQuotaParams> = Scenario {
     generators: &[],
     missing: plan::missing,
     of_old_kernels: None,
-    arms: |params, host| plan::arms(params, host).map(Into::into),
+    arms: plan::arms,
     calibrate: None,
-    cell: None,
+    cell: Some(plan::cell),
     sketch: Some(plan::sketch),
     judging: Some(|_| {
         let excess = Judging { measure: Cow::Borrowed(meta::measure::BEYOND), ..META.judging };
         vec![META.judging, excess]
     }),
-    expected: |params| params.duration.get() + plan::SET_UP,
+    expected: plan::expected,
     warm_up: Some(plan::warm_up),
     trial: |params, context| trial::run(&plan::spec(params, context.host)?, context),
     review: Some(review::review),

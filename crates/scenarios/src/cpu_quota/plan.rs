@@ -6,13 +6,13 @@ use super::sentences::CpuQuotaFact;
 use super::trial::{TrialSpec, Window};
 use crate::params::Time;
 use crate::quota::{self, KEPT_MS};
-use crate::{Cell, Host, ScenarioError, cpus};
+use crate::{Arms, Cell, Host, ScenarioError, cpus};
 use host::cgroup::Bandwidth;
-use model::{Amount, Arm, Changed, Need, Problem, Role, Unit};
+use model::{Amount, Arm, Changed, LeftOut, Need, Problem, Role, Unit, WhyLeftOut};
 use std::time::Duration;
 
-/// Estimated cost of the set-up and the warm-up of a trial. Used for the progress bar.
-pub(super) const SET_UP: Duration = Duration::from_millis(60);
+/// Estimated cost of the set-up of a trial. Used for the progress bar.
+const SET_UP: Duration = Duration::from_millis(20);
 
 /// Largest CPU time that all CPUs together may keep, as a part of the quota of a trial.
 const KEPT_PART: f64 = 0.03;
@@ -47,21 +47,14 @@ pub(super) fn missing(host: &Host) -> Option<Need> {
 pub(super) fn arms(
     params: &CpuQuotaParams,
     host: &Host,
-) -> Result<Vec<Arm<CpuQuotaParams>>, ScenarioError> {
+) -> Result<Arms<CpuQuotaParams>, ScenarioError> {
     quota::home(host)?;
     let bandwidth = bandwidth(params);
     let layout = Layout::of(params, &bandwidth, host)?;
     let with_burst = Some(&bandwidth).filter(|bandwidth| bandwidth.burst_us > 0);
-    let burst = quota::try_out(host, &Bandwidth { burst_us: 0, ..bandwidth }, with_burst)?;
+    let has_burst = quota::try_out(host, &Bandwidth { burst_us: 0, ..bandwidth }, with_burst)?;
     let params = resolved(params, &bandwidth, &layout, host);
-    let mut arms = vec![
-        arm(&params, "control", Role::Control, layout.narrow, false),
-        arm(&params, "spread", Role::Case, layout.spread, false),
-    ];
-    if burst {
-        arms.push(arm(&params, "spread-burst", Role::Fix, layout.spread, true));
-    }
-    Ok(arms)
+    Ok(layout.arms(&params, has_burst))
 }
 
 /// The number of threads and of their CPUs.
@@ -81,26 +74,64 @@ impl Layout {
         host: &Host,
     ) -> Result<Self, ScenarioError> {
         let fast = params.fast;
-        let spread = cpus::on_cpus(params.on_cpus, CPUS, host.machine)?;
+        let most = cpus::on_cpus(params.on_cpus, CPUS, host.machine)?;
         // Every CPU gets a slow thread, even the CPU of a busy thread. When the slow thread wakes
         // up there, the kernel checks what the busy thread has used. Otherwise this check waits
         // for a tick.
-        let threads = if params.threads > 0 { params.threads } else { spread + fast };
-        let spread = spread.min(threads);
+        let threads = if params.threads > 0 { params.threads } else { most + fast };
+        let spread = most.min(threads);
         if fast > threads {
             return Err(ScenarioError::unusable(CpuQuotaFact::TooManyFast { fast, threads }));
         }
         let share = bandwidth.cpus();
         // A number of CPUs that a quota can ask for is small enough to be exact as a float.
         let narrow = (share / USABLE).ceil().max(1.0) as u32;
-        let (usable, raise) = if fast < spread { (fast, "--fast") } else { (spread, "--on-cpus") };
+        let usable = fast.min(spread);
         if narrow > usable {
+            let raise = if fast < spread {
+                "--fast"
+            } else if spread < most {
+                // Then all threads are busy ones.
+                "both --fast and --threads"
+            } else {
+                "--on-cpus"
+            };
             let (quota, raise) = ((&params.quota).into(), raise.into());
             let cpus = Amount::exact(share, Unit::Count);
             let fact = CpuQuotaFact::UnusedQuota { quota, usable, cpus, raise };
             return Err(ScenarioError::unusable(fact));
         }
         Ok(Layout { threads, narrow, spread })
+    }
+
+    /// The arms of these parameters. If the kernel has no burst, the arm with the burst is left
+    /// out.
+    fn arms(&self, params: &CpuQuotaParams, has_burst: bool) -> Arms<CpuQuotaParams> {
+        let without_burst = CpuQuotaParams { burst: Time::ZERO, ..params.clone() };
+        let Cell { control, case } = self.cell(&without_burst);
+        let mut all = Arms::from(vec![control, case]);
+        if params.burst.is_zero() {
+            return all;
+        }
+        let id = "spread-burst";
+        if has_burst {
+            let fact = CpuQuotaFact::Burst { burst: (&params.burst).into() };
+            let change = Some(Changed::Scenario(fact.into()));
+            all.arms.push(Arm { change, ..arm(params, id, Role::Fix, self.spread) });
+        } else {
+            let why = WhyLeftOut::Scenario(CpuQuotaFact::NoBurst.into());
+            all.left_out.push(LeftOut { id: id.to_owned(), why });
+        }
+        all
+    }
+
+    /// Control and case of these parameters. The control has a fix: fewer CPUs.
+    fn cell(&self, params: &CpuQuotaParams) -> Cell<CpuQuotaParams> {
+        let fewer = CpuQuotaFact::FewerCpus { cpus: self.narrow };
+        let change = (self.narrow < self.spread).then(|| Changed::Scenario(fewer.into()));
+        let control = arm(params, "control", Role::Control, self.narrow);
+        let case = arm(params, "spread", Role::Case, self.spread);
+        Cell { control: Arm { change, ..control }, case }
     }
 }
 
@@ -116,18 +147,9 @@ fn long_enough(duration: Duration, bandwidth: &Bandwidth, cpus: u32, hz: Option<
     period.mul_f64((duration.as_secs_f64() / period.as_secs_f64() - 1e-9).ceil().max(1.0))
 }
 
-fn arm(
-    params: &CpuQuotaParams,
-    id: &str,
-    role: Role,
-    cpus: u32,
-    burst: bool,
-) -> Arm<CpuQuotaParams> {
-    let fact = CpuQuotaFact::Burst { burst: (&params.burst).into() };
-    let change = burst.then(|| Changed::Scenario(fact.into()));
-    let burst = if burst { params.burst } else { Time::ZERO };
-    let settings = CpuQuotaParams { on_cpus: cpus, burst, ..params.clone() };
-    Arm { id: id.to_owned(), role, against: None, settings, change }
+fn arm(params: &CpuQuotaParams, id: &str, role: Role, cpus: u32) -> Arm<CpuQuotaParams> {
+    let settings = CpuQuotaParams { on_cpus: cpus, ..params.clone() };
+    Arm { id: id.to_owned(), role, against: None, settings, change: None }
 }
 
 /// Quota, period and burst in the form that a group takes.
@@ -135,18 +157,26 @@ fn bandwidth(params: &CpuQuotaParams) -> Bandwidth {
     quota::bandwidth(params.quota, params.period, params.burst)
 }
 
-/// Control and case of these parameters, as [`arms`] makes them, but without trying the quota out.
+/// For a study: control and case of these parameters. Both have the burst, so a study can compare
+/// cases with several bursts.
+pub(super) fn cell(
+    params: &CpuQuotaParams,
+    host: &Host,
+) -> Result<Cell<CpuQuotaParams>, ScenarioError> {
+    quota::home(host)?;
+    let cell = sketch(params, host)?;
+    quota::try_out(host, &bandwidth(params), None)?;
+    Ok(cell)
+}
+
+/// Control and case of these parameters, as [`cell`] makes them, but without trying the quota out.
 pub(super) fn sketch(
     params: &CpuQuotaParams,
     host: &Host,
 ) -> Result<Cell<CpuQuotaParams>, ScenarioError> {
     let bandwidth = bandwidth(params);
     let layout = Layout::of(params, &bandwidth, host)?;
-    let params = resolved(params, &bandwidth, &layout, host);
-    Ok(Cell {
-        control: arm(&params, "control", Role::Control, layout.narrow, false),
-        case: arm(&params, "spread", Role::Case, layout.spread, false),
-    })
+    Ok(layout.cell(&resolved(params, &bandwidth, &layout, host)))
 }
 
 /// The parameters with the resolved duration of a trial and number of threads.
@@ -187,10 +217,19 @@ pub(super) fn spec(params: &CpuQuotaParams, host: &Host) -> Result<TrialSpec, Sc
 }
 
 /// Periods before the measurement. Until each CPU keeps as much as it may, a part of the quota
-/// goes there.
+/// goes there. Until the busy threads have used up what the group saved for a burst before they
+/// began, the group gets more than its quota.
 fn warm_up_periods(bandwidth: &Bandwidth, cpus: usize) -> u64 {
     let kept_us = KEPT_MS * 1e3 * cpus as f64;
-    WARM_UP + (kept_us / bandwidth.quota_us as f64).ceil() as u64
+    // The CPUs of the control, the fewest of all arms, offer at least this part of the quota more.
+    let offered = 1.0 / USABLE - 1.0;
+    let periods = |us: f64| (us / bandwidth.quota_us as f64).ceil() as u64;
+    WARM_UP + periods(kept_us) + periods(bandwidth.burst_us as f64 / offered)
+}
+
+/// Expected duration of a trial.
+pub(super) fn expected(params: &CpuQuotaParams) -> Duration {
+    SET_UP + warm_up(params) + params.duration.get()
 }
 
 /// How long a trial of these parameters runs before the measurement.
@@ -225,7 +264,8 @@ mod tests {
         assert_eq!(layout(4, &alone), Ok(Layout { threads: 1, narrow: 1, spread: 1 }));
         for (params, part) in [
             (large, "raise --fast"),
-            (CpuQuotaParams { on_cpus: 1, ..two }, "raise --on-cpus"),
+            (CpuQuotaParams { on_cpus: 1, ..two.clone() }, "raise --on-cpus"),
+            (CpuQuotaParams { quota: Time::ms(25), threads: 2, ..two }, "--fast and --threads"),
             (CpuQuotaParams { threads: 2, fast: 3, ..usual.clone() }, "only 2 threads"),
         ] {
             let refused = testing::refused(&META, layout(4, &params));
@@ -234,6 +274,46 @@ mod tests {
         let five = layout(4, &CpuQuotaParams { on_cpus: 5, ..usual });
         let too_many = Problem::TooManyCpus { asked: 5, allowed: 4 };
         assert_eq!(five, Err(ScenarioError::Unusable(too_many)));
+    }
+
+    #[test]
+    fn a_burst_is_an_arm_of_its_own_or_is_left_out_with_the_reason() {
+        let layout = Layout { threads: 5, narrow: 1, spread: 4 };
+        let with = CpuQuotaParams { burst: Time::ms(4), ..CpuQuotaParams::default() };
+        let bursts = |all: &Arms<CpuQuotaParams>| -> Vec<Time> {
+            all.arms.iter().map(|arm| arm.settings.burst).collect()
+        };
+        let all = layout.arms(&with, true);
+        assert_eq!(bursts(&all), [Time::ZERO, Time::ZERO, Time::ms(4)]);
+        assert!(all.arms[2].change.is_some() && all.left_out.is_empty(), "{all:?}");
+        let all = layout.arms(&with, false);
+        assert_eq!(bursts(&all), [Time::ZERO; 2]);
+        let [LeftOut { id, why: WhyLeftOut::Scenario(fact) }] = all.left_out.as_slice() else {
+            panic!("{all:?}")
+        };
+        assert_eq!((id.as_str(), fact.id.as_str()), ("spread-burst", "no-burst"));
+        let usual = layout.arms(&CpuQuotaParams::default(), false);
+        assert!(usual.arms.len() == 2 && usual.left_out.is_empty(), "{usual:?}");
+    }
+
+    #[test]
+    fn a_study_has_its_burst_in_control_and_case() {
+        let layout = Layout { threads: 5, narrow: 1, spread: 4 };
+        let with = CpuQuotaParams { burst: Time::ms(4), ..CpuQuotaParams::default() };
+        let Cell { control, case } = layout.cell(&with);
+        assert_eq!(case.settings, CpuQuotaParams { on_cpus: 4, ..with.clone() });
+        assert_eq!(control.settings, CpuQuotaParams { on_cpus: 1, ..with });
+    }
+
+    #[test]
+    fn the_control_has_a_fix_unless_it_has_the_cpus_of_the_case() {
+        let change = |spread| {
+            let layout = Layout { threads: 5, narrow: 1, spread };
+            layout.cell(&CpuQuotaParams::default()).control.change
+        };
+        let Some(Changed::Scenario(fact)) = change(4) else { panic!() };
+        assert_eq!(testing::told(&META, &fact), "the same threads on 1 CPU, as with a cpuset");
+        assert_eq!(change(1), None);
     }
 
     #[test]
@@ -265,5 +345,9 @@ mod tests {
         let of_control = spec(&on(1), &host).unwrap();
         assert_eq!(of_control.cpus, [0]);
         assert_eq!(of_control.duration, Duration::from_millis(10) * (4 + 40 + 30));
+        // The CPU of the control offers at least a ninth of the 8 ms more in each period.
+        let with_burst = CpuQuotaParams { burst: Time::ms(4), ..on(1) };
+        assert_eq!(warm_up(&with_burst), Duration::from_millis(90));
+        assert_eq!(expected(&with_burst) - expected(&on(1)), Duration::from_millis(50));
     }
 }

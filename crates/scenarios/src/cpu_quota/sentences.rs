@@ -18,7 +18,9 @@ pub(super) enum CpuQuotaFact {
     MoreToLose,
     MoreCpuTime,
     LargerMachine,
+    FewerCpus { cpus: u32 },
     Burst { burst: Name },
+    NoBurst,
     TooManyFast { fast: u32, threads: u32 },
     UnusedQuota { quota: Name, usable: u32, cpus: Amount, raise: Name },
 }
@@ -55,8 +57,8 @@ impl Sentence for CpuQuotaFact {
                  its quota with these settings, too little to measure."
             ),
             F::MoreToLose => {
-                "Use more CPUs (--on-cpus), a smaller --quota, or a longer --wake that is still \
-                 below the period."
+                "Use more CPUs (--on-cpus) with a thread on each (--threads), a smaller --quota, \
+                 or a longer --wake that is still below the period."
                     .into()
             }
             F::SeldomThrottled { arm, share } => format!(
@@ -69,7 +71,11 @@ impl Sentence for CpuQuotaFact {
                     .into()
             }
             F::LargerMachine => "Simulate the rules of this kernel on a larger machine.".into(),
+            F::FewerCpus { cpus } => {
+                format!("the same threads on {}, as with a cpuset", plural((*cpus).into(), "CPU"))
+            }
             F::Burst { burst } => format!("a burst of {burst}"),
+            F::NoBurst => "this kernel has no burst for CPU quotas; that needs Linux 5.14".into(),
             F::TooManyFast { fast, threads } => {
                 format!("--fast {fast}: there are only {threads} threads; raise --threads")
             }

@@ -3,15 +3,15 @@
 use super::meta::{META, OTHER_KERNEL, measure};
 use super::params::CpuQuotaParams;
 use super::sentences::{CpuQuotaFact, Got};
+use crate::Summary;
 use crate::params::Params;
-use crate::{Summary, suggest};
 use analysis::Outcome;
 use model::suggestion::Command;
 use model::{Amount, ArmResult, Plan, Role, Run, Settings, State, Suggestion, Unit, Value, What};
 
 /// Number of CPUs in the suggested simulation. If slices expire, a group loses more with more
 /// CPUs.
-const SIMULATED_CPUS: i64 = 64;
+const SIMULATED_CPUS: u32 = 64;
 
 pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Summary {
     let over = outcome.measure == measure::BEYOND;
@@ -44,6 +44,7 @@ fn got(arms: &[ArmResult]) -> Option<Box<Got>> {
     }))
 }
 
+/// The next steps. That fewer CPUs help is no suggestion: the control shows it.
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let Some(case) = plan.case() else {
         return Vec::new();
@@ -51,13 +52,8 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     let Some(params) = CpuQuotaParams::of(&case.settings) else { return Vec::new() };
     match state {
         State::Affected => {
-            let kernel = What::Fix(OTHER_KERNEL.to_owned());
-            let simulated = Some(simulated(&params, Some("5.7")));
-            let kernel = Suggestion { run: simulated, ..kernel.into() };
-            let others = META.fixes.iter().filter(|fix| fix.id != OTHER_KERNEL);
-            let asked = asked(&params).settings();
-            let others = others.filter_map(|fix| suggest::fix(&META, fix, &asked));
-            std::iter::once(kernel).chain(others).collect()
+            let run = Some(simulated(&params, Some("5.7")));
+            vec![Suggestion { run, ..What::Fix(OTHER_KERNEL.to_owned()).into() }]
         }
         State::NotAffected => {
             let run = Some(simulated(&params, None));
@@ -67,28 +63,27 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     }
 }
 
-/// The settings of the case, as far as a run that measures a fix keeps them. The number of CPUs
-/// stays the same.
-fn asked(case: &CpuQuotaParams) -> CpuQuotaParams {
-    let usual = CpuQuotaParams::default();
-    CpuQuotaParams {
-        burst: usual.burst,
-        threads: usual.threads,
-        duration: usual.duration,
-        ..case.clone()
-    }
-}
-
-/// A simulation of the same quota on a machine with many CPUs, by the rules of one kernel.
+/// A simulation of the same load and quota on a machine with many CPUs, by the rules of one kernel.
 fn simulated(params: &CpuQuotaParams, kernel: Option<&str>) -> Run {
     let mut parameters = Settings::default();
-    parameters.set("cpus", Value::Number(SIMULATED_CPUS));
+    let number = |count: u32| Value::Number(count.into());
+    parameters.set("cpus", number(SIMULATED_CPUS));
+    parameters.set("threads", number(simulated_threads(params)));
+    parameters.set("fast", number(params.fast));
+    parameters.set("sleep", Value::Text(params.wake.to_string()));
     parameters.set("quota", Value::Text(params.quota.to_string()));
     parameters.set("period", Value::Text(params.period.to_string()));
     if let Some(kernel) = kernel {
         parameters.set("kernel", Value::Text(kernel.to_owned()));
     }
     Run { command: Command::Sim, scenario: META.id.to_owned(), parameters }
+}
+
+/// The threads of the simulation: as many as were asked for. If their number was left open, the
+/// busy ones and one more per CPU, as in the study.
+fn simulated_threads(params: &CpuQuotaParams) -> u32 {
+    let left_open = params.threads == params.on_cpus.saturating_add(params.fast);
+    if left_open { SIMULATED_CPUS.saturating_add(params.fast) } else { params.threads }
 }
 
 /// A figure in percent of the quota.
@@ -144,22 +139,29 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_is_simulated_and_a_cpuset_is_run() {
+    fn a_kernel_is_simulated_and_fewer_cpus_are_left_to_the_control() {
         let affected = suggestions(State::Affected, &plan_of(4));
-        let [kernel, cpuset] = affected.as_slice() else { panic!("{affected:?}") };
+        let [kernel] = affected.as_slice() else { panic!("{affected:?}") };
         let run = kernel.run.as_ref().unwrap();
         let of = |run: &Run, name: &str| value_of(&run.parameters, name).unwrap_or_default();
         assert_eq!((run.command, of(run, "kernel").as_str()), (Command::Sim, "5.7"));
         assert_eq!(of(run, "quota"), "4ms");
-        let run = cpuset.run.as_ref().unwrap();
-        assert_eq!((run.command, of(run, "on-cpus").as_str()), (Command::Run, "1"));
-        assert_eq!(of(run, "threads"), "", "as many as there are CPUs");
-        let on_one = suggestions(State::Affected, &plan_of(1));
-        assert_eq!(on_one.len(), 1, "{on_one:?}");
         let quiet = suggestions(State::NotAffected, &plan_of(4));
         let [Suggestion { what: What::Scenario(fact), .. }] = quiet.as_slice() else {
             panic!("{quiet:?}")
         };
         told(&META, fact);
+    }
+
+    #[test]
+    fn a_simulation_has_the_load_of_the_study() {
+        let of = |changed: &[(&str, &str)]| {
+            let case = CpuQuotaParams::of(&settings(&META, changed)).unwrap();
+            let run = simulated(&case, None);
+            ["threads", "fast", "sleep"].map(|name| value_of(&run.parameters, name).unwrap())
+        };
+        assert_eq!(of(&[("threads", "5"), ("on-cpus", "4")]), ["65", "1", "3ms"]);
+        let own = [("threads", "9"), ("on-cpus", "4"), ("fast", "2"), ("wake", "2ms")];
+        assert_eq!(of(&own), ["9", "2", "2ms"]);
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod threads;
 
 pub use otps::Otps;
 pub(crate) use otps::Vm;
+use refused::refused_folder;
 pub(crate) use refused::{Ended, failed, refused};
 
 use crate::{Arms, ScenarioError};
@@ -32,8 +33,8 @@ pub(crate) fn missing() -> Option<Need> {
 /// folder of the beam files.
 ///
 /// # Errors
-/// If there is no such OTP, if the application does not compile, or if the folder belongs to
-/// another user.
+/// If there is no such OTP, if the application does not compile, or if the folder cannot be written
+/// or holds something else.
 pub fn write_app(
     otps: &Otps,
     otp: Option<&str>,
@@ -41,7 +42,7 @@ pub fn write_app(
 ) -> Result<(String, PathBuf), ScenarioError> {
     let vm = otps.vm_of_caller(otp)?;
     let program = vm.otp.erl.display().to_string();
-    let ebin = vm.app.write_to(folder).map_err(refused)?;
+    let ebin = vm.app.write_to(folder).map_err(refused_folder)?;
     Ok((program, ebin))
 }
 

@@ -4,6 +4,7 @@ use crate::ScenarioError;
 use beam::{BeamError, CallError, DebianError};
 use model::reported::{Part, Trouble};
 use model::{Need, Problem};
+use std::io::{Error, ErrorKind};
 
 /// Converts an error of the node into a scenario error.
 pub(crate) fn refused(error: BeamError) -> ScenarioError {
@@ -36,6 +37,16 @@ pub(crate) fn refused(error: BeamError) -> ScenarioError {
     }
 }
 
+/// Converts an error of a folder that the user named. The user can name another one, so this is bad
+/// usage, unless the disk is full.
+pub(super) fn refused_folder(error: BeamError) -> ScenarioError {
+    let full = matches!(&error, BeamError::File { source, .. } if is_full(source));
+    match refused(error) {
+        ScenarioError::Broken(problem) if !full => ScenarioError::Unusable(problem),
+        other => other,
+    }
+}
+
 /// The part that reports an error which breaks a trial, and the kind of error.
 fn trouble(error: &BeamError) -> (Part, Trouble) {
     match error {
@@ -45,8 +56,14 @@ fn trouble(error: &BeamError) -> (Part, Trouble) {
         BeamError::Late { .. } => (Part::Otp, Trouble::Late),
         BeamError::Unsafe { .. } | BeamError::NotOurs { .. } => (Part::Otp, Trouble::Unsafe),
         BeamError::Compile { .. } => (Part::Otp, Trouble::NotCompiled),
+        BeamError::File { source, .. } if is_full(source) => (Part::Otp, Trouble::Full),
         _ => (Part::Otp, Trouble::Failed),
     }
+}
+
+/// Whether the disk has no room, or the user may not use more of it.
+fn is_full(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// Why a call in a trial gave no observation.
@@ -84,4 +101,36 @@ pub(crate) fn failed(error: CallError) -> ScenarioError {
         }
     };
     ScenarioError::Broken(Problem::reported(Part::Node, trouble, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_other_failures_of_a_file() {
+        let trouble_of = |kind: ErrorKind| {
+            let (path, source) = ("/x".into(), kind.into());
+            match refused(BeamError::File { path, what: "write it", source }) {
+                ScenarioError::Broken(Problem::Reported(reported)) => reported.trouble,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(trouble_of(ErrorKind::StorageFull), Trouble::Full);
+        assert_eq!(trouble_of(ErrorKind::QuotaExceeded), Trouble::Full);
+        assert_eq!(trouble_of(ErrorKind::PermissionDenied), Trouble::Failed);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_used_is_bad_usage_and_a_full_disk_is_none() {
+        let of = |kind: ErrorKind| {
+            let (path, source) = ("/x".into(), kind.into());
+            refused_folder(BeamError::File { path, what: "write to it", source })
+        };
+        let foreign = refused_folder(BeamError::NotOurs { path: "/x".into() });
+        for error in [foreign, of(ErrorKind::PermissionDenied)] {
+            assert!(matches!(error, ScenarioError::Unusable(_)), "{error:?}");
+        }
+        assert!(matches!(of(ErrorKind::StorageFull), ScenarioError::Broken(_)));
+    }
 }

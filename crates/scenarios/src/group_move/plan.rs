@@ -7,7 +7,7 @@ use crate::params::Time;
 use crate::{Arms, Host, ScenarioError};
 use host::Roots;
 use host::cgroup::{BandwidthGroup, CgroupError, ParentGroup, sweep};
-use model::{Arm, Changed, LeftOut, Need, Problem, Role, WhyLeftOut};
+use model::{Arm, Changed, LeftOut, Need, Plan, Problem, Role, WhyLeftOut};
 use os::death;
 use os::time;
 use os::user::User;
@@ -27,6 +27,9 @@ const MOUNTS_LIMIT: u64 = 16 << 20;
 
 /// The version of the interface in which groups have no `cgroup.max.depth`.
 const V1: &str = "v1";
+
+/// Id of the arm whose children begin in their group.
+const CLONE_INTO: &str = "clone-into";
 
 /// The shortest trial with this pause before each call.
 pub(super) fn shortest_trial(gap: Time) -> Time {
@@ -90,11 +93,20 @@ pub(super) fn arms(
     // First removes what an earlier, killed run left behind.
     sweep(&home);
     let no_clone = try_out(&home)?;
-    if let (By::CloneInto, Some(why)) = (params.by, &no_clone) {
-        let (what, grant) = (why.clone().into(), GroupMoveFact::BeRoot.into());
-        return Err(ScenarioError::Missing(Need::Scenario { what, grant }));
+    match no_clone {
+        Some(why) if params.by == By::CloneInto => Err(ScenarioError::Missing(need_of_clone(why))),
+        no_clone => Ok(arms_for(params, no_clone)),
     }
-    Ok(arms_for(params, no_clone))
+}
+
+/// The need of a case whose children cannot begin in a group for this reason.
+fn need_of_clone(why: GroupMoveFact) -> Need {
+    let grant = match why {
+        // No privilege changes the version of the groups.
+        GroupMoveFact::NoCloneInV1 => GroupMoveFact::InAGuest,
+        _ => GroupMoveFact::BeRoot,
+    };
+    Need::Scenario { what: why.into(), grant: grant.into() }
 }
 
 /// The arms, if a child cannot begin in a group for the reason `no_clone`.
@@ -106,18 +118,26 @@ fn arms_for(params: &GroupMoveParams, no_clone: Option<GroupMoveFact>) -> Arms<G
     ]);
     for fix in params.fixes.parts() {
         let (id, change) = match fix {
-            MoveFix::CloneInto => ("clone-into", GroupMoveFact::CloneInto),
+            MoveFix::CloneInto => (CLONE_INTO, GroupMoveFact::CloneInto),
         };
         let settings = params.with(*fix);
-        if let Some(why) = no_clone.clone() {
-            let why = WhyLeftOut::Scenario(why.into());
-            all.left_out.push(LeftOut { id: id.to_owned(), why });
-        } else if settings != *params {
-            // A fix that the case already has is skipped.
+        // A fix that the case already has is skipped.
+        if no_clone.is_none() && settings != *params {
             all.arms.push(arm(id, Role::Fix, settings, Some(change)));
         }
     }
+    if let Some(why) = no_clone {
+        // Also if it was not requested: from this, the summary knows what cannot be suggested.
+        let why = WhyLeftOut::Scenario(why.into());
+        all.left_out.push(LeftOut { id: CLONE_INTO.to_owned(), why });
+    }
     all
+}
+
+/// Whether the control groups of a study were of v1.
+pub(super) fn is_of_v1(plan: &Plan) -> bool {
+    let of_v1 = WhyLeftOut::Scenario(GroupMoveFact::NoCloneInV1.into());
+    plan.left_out.iter().any(|one| one.why == of_v1)
 }
 
 fn arm(
@@ -187,6 +207,7 @@ pub(super) fn favors_moves(roots: &Roots) -> bool {
 mod tests {
     use super::super::META;
     use super::*;
+    use crate::params::List;
     use crate::testing::{refused as refusal, told};
     use testing::{CGROUP2, Tree};
 
@@ -209,7 +230,10 @@ mod tests {
         let usual = GroupMoveParams::default();
         assert_eq!(ids(&usual, None), ("other-file case clone-into".to_owned(), 0));
         let v1 = Some(GroupMoveFact::NoCloneInV1);
-        assert_eq!(ids(&usual, v1), ("other-file case".to_owned(), 1));
+        assert_eq!(ids(&usual, v1.clone()), ("other-file case".to_owned(), 1));
+        let no_fixes = GroupMoveParams { fixes: List::new(Vec::new()), ..usual.clone() };
+        assert_eq!(ids(&no_fixes, v1), ("other-file case".to_owned(), 1));
+        assert_eq!(ids(&no_fixes, None), ("other-file case".to_owned(), 0));
         let fixed = usual.with(MoveFix::CloneInto);
         assert_eq!(ids(&fixed, None), ("other-file case".to_owned(), 0));
         let control = arms_for(&usual, None).arms.remove(0);
@@ -255,6 +279,13 @@ mod tests {
         let Need::Scenario { what, grant } = missing else { panic!("{missing:?}") };
         assert!(told(&META, &what).contains("/sys/x"));
         assert!(told(&META, &grant).ends_with("-- run group-move"));
+        let grant_of = |why| match need_of_clone(why) {
+            Need::Scenario { grant, .. } => told(&META, &grant),
+            other => panic!("{other:?}"),
+        };
+        assert!(grant_of(GroupMoveFact::NoCloneInV1).starts_with("run it in a guest"));
+        let no_clone = GroupMoveFact::NoClone { error: "x".into() };
+        assert!(grant_of(no_clone).starts_with("run it as root"));
         let threaded = CgroupError::Threaded { path: "/sys/x".to_owned() };
         assert_eq!(need_of(threaded.clone()), Need::Quota(threaded));
     }

@@ -16,12 +16,14 @@ pub(super) enum GroupMoveFact {
     NoClone { error: Name },
     NoGroup { path: Name },
     BeRoot,
+    InAGuest,
     FewCalls { arm: Name, calls: Estimate, fits: Amount },
     LeaveCpu,
     OtherMovers,
     FavorDynmods,
     CloseMoves { gap: Name },
     SwitchOn,
+    SwitchOnAtBoot,
     GapTooLong { gap: Name, duration: Name, most: Name },
 }
 
@@ -42,9 +44,12 @@ impl Sentence for GroupMoveFact {
         use GroupMoveFact as F;
         match self {
             F::Waits(both) => format!("{} waits in the kernel here{}", doing(both), compared(both)),
-            F::Passes(both) => {
-                format!("{} did not wait while this ran{}", doing(both), compared(both))
-            }
+            F::Passes(both) => format!(
+                "{} did not wait for long while this ran{} A wait of up to 5 ms in a call does not \
+                 count.",
+                doing(both),
+                compared(both)
+            ),
             F::Unsettled => {
                 "It is not settled whether moving a process between control groups waits here."
                     .into()
@@ -64,6 +69,11 @@ impl Sentence for GroupMoveFact {
             F::BeRoot => {
                 "run it as root and outside of a container, or in a guest: tailback vm --kernel \
                  debian:6.12 -- run group-move"
+                    .into()
+            }
+            F::InAGuest => {
+                "run it in a guest, where control groups are of v2: tailback vm --kernel \
+                 debian:6.12 -- run group-move --by clone-into"
                     .into()
             }
             F::FewCalls { arm, calls, fits } => format!(
@@ -95,6 +105,13 @@ impl Sentence for GroupMoveFact {
                  /sys/fs/cgroup (the mount of cgroup v2, Linux 6.0). The kernel's documentation \
                  says that forks and exits then cost more. From Linux 6.18 on it stays until the \
                  next boot. tailback does not try it."
+                    .into()
+            }
+            F::SwitchOnAtBoot => {
+                "Boot with the kernel's parameter cgroup_favordynmods=true (Linux 6.7): the \
+                 control groups here are of v1, which does not take favordynmods in a remount. \
+                 The kernel's documentation says that forks and exits then cost more. tailback \
+                 has not tried it."
                     .into()
             }
             F::GapTooLong { gap, duration, most } => format!(

@@ -2,7 +2,7 @@
 
 use super::meta::{META, measure};
 use super::params::{By, GroupMoveParams};
-use super::plan::shortest_trial;
+use super::plan::{is_of_v1, shortest_trial};
 use super::sentences::{Compared, GroupMoveFact};
 use crate::params::Params;
 use crate::suggest;
@@ -26,12 +26,16 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
 }
 
 /// The fixes that the study did not try, and the mount option that no study may try: on new
-/// kernels it stays until the next boot.
+/// kernels it stays until the next boot. Only moves need a fix.
 fn suggestions(case: &GroupMoveParams, plan: &Plan, arms: &[ArmResult]) -> Vec<Suggestion> {
-    let mut all = suggest::untried(&META, plan, arms, &asked(case).settings());
-    if case.by == By::Move {
-        all.push(What::Scenario(GroupMoveFact::SwitchOn.into()).into());
+    if case.by != By::Move {
+        return Vec::new();
     }
+    let mut all = suggest::untried(&META, plan, arms, &asked(case).settings());
+    // A mounted hierarchy of v1 does not take the option in a remount.
+    let switch_on =
+        if is_of_v1(plan) { GroupMoveFact::SwitchOnAtBoot } else { GroupMoveFact::SwitchOn };
+    all.push(What::Scenario(switch_on.into()).into());
     all
 }
 
@@ -63,7 +67,7 @@ mod tests {
     use crate::params::Time;
     use crate::testing::{settings, told};
     use model::testing::{arm, estimate, plan, result};
-    use model::{Arm, Test, Unit};
+    use model::{Arm, LeftOut, Test, Unit, WhyLeftOut};
 
     fn plan_of(by: &str, gap: &str) -> Plan {
         let arm = |id, role, by| {
@@ -97,6 +101,7 @@ mod tests {
             ("move", "100ms", "Moving a process between control groups", "a pause of 100ms", 2),
             ("move", "0s", "Moving a process between control groups", "no pause", 2),
             ("clone-into", "100ms", "Making a process in a control group", "a pause of 100ms", 0),
+            ("other-file", "100ms", "Writing to another file", "a pause of 100ms", 0),
         ] {
             let outcome = outcome(State::Affected);
             let summary = summary(&plan_of(by, gap), &outcome, &results(State::Affected));
@@ -105,7 +110,7 @@ mod tests {
             assert_eq!(summary.suggestions.len(), suggested, "{summary:?}");
         }
         for (state, words) in [
-            (State::NotAffected, "did not wait while this ran"),
+            (State::NotAffected, "[20, 20]. A wait of up to 5 ms in a call does not count."),
             (State::Inconclusive, "It is not settled"),
         ] {
             let summary = summary(&plan_of("move", "100ms"), &outcome(state), &results(state));
@@ -113,6 +118,22 @@ mod tests {
             assert!(sentence.contains(words) && summary.suggestions.is_empty(), "{sentence}");
         }
         told(&META, &summary(&plan_of("move", "1s"), &outcome(State::Affected), &[]).headline);
+    }
+
+    #[test]
+    fn in_v1_neither_a_remount_nor_a_fix_of_v2_is_suggested() {
+        let suggested = |left_out: Vec<LeftOut>| {
+            let plan = Plan { left_out, ..plan_of("move", "100ms") };
+            let outcome = Outcome::new(State::Affected, measure::LOST, Test::default());
+            let summary = summary(&plan, &outcome, &results(State::Affected));
+            summary.suggestions.into_iter().map(|one| one.what).collect::<Vec<What>>()
+        };
+        let own = |fact: GroupMoveFact| What::Scenario(fact.into());
+        let clone_into = What::Fix("clone-into".to_owned());
+        assert_eq!(suggested(Vec::new()), [clone_into, own(GroupMoveFact::SwitchOn)]);
+        let why = WhyLeftOut::Scenario(GroupMoveFact::NoCloneInV1.into());
+        let left_out = vec![LeftOut { id: "clone-into".to_owned(), why }];
+        assert_eq!(suggested(left_out), [own(GroupMoveFact::SwitchOnAtBoot)]);
     }
 
     #[test]

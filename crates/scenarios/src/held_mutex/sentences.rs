@@ -86,7 +86,7 @@ impl Sentence for HeldMutexFact {
             ),
             F::TooFewSections { inside, rest, duration, least } => format!(
                 "--duration {duration}: too short for three sections with an --inside of {inside} \
-                 and a --rest of {rest}; take {least} or more, or a shorter --rest"
+                 and a --rest of {rest}; take {least} or more, or a shorter --inside or --rest"
             ),
             F::NoRivals => {
                 "--rivals 0: without a rival the holder keeps its CPU; take 1 or more, or use \

@@ -8,8 +8,15 @@ use std::time::Duration;
 /// Size of a block of the file system, in bytes.
 pub(super) const BLOCK: u64 = 4096;
 
-/// The cap of the fix `larger-cap`, in bytes a second.
+/// Least number of pages of a round: data, a hole, and the page that is written again.
+pub(super) const LEAST_PAGES: u64 = 3;
+
+/// The least cap of the fix `larger-cap`, in bytes a second.
 const LARGER: Size = Size::mib(64);
+
+/// How many rounds a second the cap of that fix lets through at least. So a round waits for 16 ms
+/// at most, less than a call that is a stall.
+const ROUNDS_A_SECOND: u64 = 64;
 
 /// The parameters of `io-journal`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
@@ -95,17 +102,29 @@ impl IoJournalParams {
     /// The same parameters with a fix.
     pub fn with(&self, fix: JournalFix) -> Self {
         match fix {
-            JournalFix::LargerCap => IoJournalParams { cap: self.cap.max(LARGER), ..self.clone() },
+            JournalFix::LargerCap => IoJournalParams { cap: self.larger_cap(), ..self.clone() },
             // The commit waits for all data of a file without extents.
             JournalFix::WrittenOnce if self.by == By::Ordered => self.clone(),
             JournalFix::WrittenOnce => IoJournalParams { by: By::Once, ..self.clone() },
         }
     }
 
+    /// A cap under which no round makes a call a stall.
+    fn larger_cap(&self) -> Size {
+        let of_round = Size::bytes(self.burst.get().saturating_mul(ROUNDS_A_SECOND));
+        self.cap.max(LARGER).max(of_round)
+    }
+
     /// How long the cap makes the writer wait in a round.
     pub fn wait(&self) -> Duration {
         // A cap is never zero.
         Duration::from_secs_f64(self.burst.get() as f64 / self.cap.get().max(1) as f64)
+    }
+
+    /// How long an fsync of the writer takes at least in a trial if the cap holds it back. One that
+    /// has not returned at the end of the trial counts with its time so far.
+    pub fn wait_in_trial(&self) -> Duration {
+        self.wait().min(self.duration.get())
     }
 }
 
@@ -135,7 +154,20 @@ mod tests {
         assert_eq!(usual.wait(), Duration::from_secs(1));
         let fixed = usual.with(JournalFix::LargerCap);
         assert_eq!((fixed.cap, fixed.wait()), (LARGER, Duration::from_micros(15_625)));
-        let large = IoJournalParams { cap: Size::mib(100), ..usual };
+        let large = IoJournalParams { cap: Size::mib(100), ..usual.clone() };
         assert_eq!(large.with(JournalFix::LargerCap), large);
+        for burst in [Size::kib(64), Size::mib(8)] {
+            let fixed = IoJournalParams { burst, ..usual.clone() }.with(JournalFix::LargerCap);
+            assert!(fixed.wait() < Duration::from_millis(50), "{fixed:?}");
+        }
+    }
+
+    #[test]
+    fn no_wait_in_a_trial_is_longer_than_the_trial() {
+        let usual = IoJournalParams::default();
+        assert_eq!(usual.wait_in_trial(), Duration::from_secs(1));
+        let long = IoJournalParams { burst: Size::mib(8), ..usual };
+        assert_eq!(long.wait(), Duration::from_secs(8));
+        assert_eq!(long.wait_in_trial(), long.duration.get());
     }
 }

@@ -1,10 +1,10 @@
 //! Turns parameters into arms, and into the settings of a trial, checked against the machine.
 
 use super::file_systems::{DISK, EXT4};
-use super::params::{BLOCK, IoJournalParams, JournalFix, On};
+use super::params::{IoJournalParams, JournalFix, LEAST_PAGES, On};
 use super::sentences::IoJournalFact;
 use super::stage::StageSpec;
-use crate::params::Time;
+use crate::params::{Size, Time};
 use crate::{Arms, Host, ScenarioError};
 use host::cgroup::{CgroupError, IoGroup, NoIo, ParentGroup, sweep};
 use host::memory_disk::{self, MemoryDisk};
@@ -13,6 +13,7 @@ use model::{Arm, Changed, Need, Problem, Role};
 use os::{loop_device, time};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
+use rustix::param::page_size;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,6 +58,18 @@ pub(super) fn check(params: &IoJournalParams) -> Result<(), ScenarioError> {
         duration: (&params.duration).into(),
         most: (&most).into(),
     }))
+}
+
+/// Refuses a round that is not at least three whole pages of this size, in bytes. If the hole and
+/// what is written again shared a page, fsync would wait for that page before it opens a handle.
+fn check_pages(params: &IoJournalParams, page: u64) -> Result<(), ScenarioError> {
+    let burst = params.burst.get();
+    let least = LEAST_PAGES * page;
+    if burst.is_multiple_of(page) && burst >= least {
+        return Ok(());
+    }
+    let [burst, page, least] = [burst, page, least].map(|bytes| (&Size::bytes(bytes)).into());
+    Err(ScenarioError::unusable(IoJournalFact::NotWholePages { burst, page, least }))
 }
 
 /// The shortest trial with this pause before each call.
@@ -152,6 +165,7 @@ pub(super) fn arms(
     host: &Host,
 ) -> Result<Arms<IoJournalParams>, ScenarioError> {
     check(params)?;
+    check_pages(params, page_size() as u64)?;
     let home = home(host).map_err(ScenarioError::Missing)?;
     mkfs().map_err(ScenarioError::Missing)?;
     check_room(host)?;
@@ -162,7 +176,8 @@ pub(super) fn arms(
 }
 
 fn arms_for(params: &IoJournalParams) -> Arms<IoJournalParams> {
-    let own = Some(IoJournalFact::OwnFileSystem);
+    // It is no change if the writer of the case has a file system of its own too.
+    let own = (params.on == On::Same).then_some(IoJournalFact::OwnFileSystem);
     let mut all = Arms::from(vec![
         arm("other-file-system", Role::Control, params.control(), own),
         arm("case", Role::Case, params.clone(), None),
@@ -248,7 +263,7 @@ pub(super) fn spec(params: &IoJournalParams, group: &IoGroup, mkfs: PathBuf) -> 
         on: params.on,
         by: params.by,
         cap: params.cap.get(),
-        blocks: params.burst.get() / BLOCK,
+        pages: params.burst.get() / page_size() as u64,
         pause_ns: time::whole_ns(params.pause.get()),
         duration_ms: time::whole_ms(params.duration.get()),
     }
@@ -259,7 +274,6 @@ mod tests {
     use super::super::META;
     use super::super::params::By;
     use super::*;
-    use crate::params::Size;
     use crate::testing::{refused as refusal, told as sentence};
     use host::Roots;
     use testing::{CGROUP2, Tree};
@@ -271,6 +285,8 @@ mod tests {
         assert_eq!(control, IoJournalParams { on: On::Other, ..case.clone() });
         // Control against control.
         assert_eq!(control.control(), control);
+        let change = |params: &IoJournalParams| arms_for(params).arms.remove(0).change;
+        assert!(change(&case).is_some() && change(&control).is_none());
         assert_eq!(expected(&case) - expected(&control), Duration::from_secs(1));
     }
 
@@ -306,6 +322,16 @@ mod tests {
         let refused = refusal(&META, check(&with(Size::kib(64), Size::mib(8))));
         assert!(refused.starts_with("--cap 64KiB: "), "{refused}");
         assert!(refused.contains("back for 128s") && refused.contains("10s at most"), "{refused}");
+    }
+
+    #[test]
+    fn a_round_is_whole_pages_of_the_machine() {
+        let with = |burst| IoJournalParams { burst, ..IoJournalParams::default() };
+        let check = |burst, page| check_pages(&with(burst), page);
+        assert!(check(Size::kib(68), 4 << 10).is_ok() && check(Size::mib(1), 64 << 10).is_ok());
+        assert!(check(Size::kib(64), 16 << 10).is_ok() && check(Size::kib(68), 16 << 10).is_err());
+        let refused = refusal(&META, check(Size::kib(128), 64 << 10));
+        assert!(refused.starts_with("--burst 128KiB: ") && refused.contains("192KiB"), "{refused}");
     }
 
     /// What a machine of these files lacks, and what helps.

@@ -2,7 +2,7 @@
 //! victim's stalls came about.
 
 use super::meta::measure;
-use super::params::IoJournalParams;
+use super::params::{IoJournalParams, On};
 use super::sentences::IoJournalFact;
 use super::trial::HANG_AFTER;
 use crate::params::Params;
@@ -10,8 +10,8 @@ use crate::{Objection, Results, Review, hang};
 use model::{Amount, ArmResult, Caveat, Reason, Role, State, Unit};
 use os::time;
 
-/// A writer whose longest fsync takes less than this part of what its cap makes it wait was not
-/// under the cap.
+/// A writer whose longest fsync takes less than this part of what its cap makes it wait in a trial
+/// was not held back.
 const LEAST: f64 = 0.5;
 
 /// A call that is a stall takes longer than this, in milliseconds.
@@ -62,7 +62,7 @@ fn no_cap(params: &IoJournalParams, case: &ArmResult) -> Option<IoJournalFact> {
         return Some(IoJournalFact::NoRound { arm });
     }
     let writer = case.measures.get(measure::WRITER)?.clone();
-    let wait_ms = time::ms(params.wait());
+    let wait_ms = time::ms(params.wait_in_trial());
     let wait = Amount::exact(wait_ms, Unit::Milliseconds);
     (writer.median < LEAST * wait_ms).then_some(IoJournalFact::CapNotReached { arm, writer, wait })
 }
@@ -75,9 +75,13 @@ fn short_wait(results: &Results) -> Option<IoJournalFact> {
     (wait_ms < STALL_MS).then_some(IoJournalFact::ShortWait { wait })
 }
 
-/// How the stalls of the first affected case came about.
+/// How the stalls of the first affected case came about. None if the writer was on another file
+/// system, so that it did not cause them.
 fn held_open(results: &Results) -> Option<Reason> {
     let case = cases(results, State::Affected).next()?;
+    if params_of(results, case)?.on == On::Other {
+        return None;
+    }
     let figure = |name: &str| case.measures.get(name).cloned();
     let writer = figure(measure::WRITER)?;
     let (behind, locked) = (figure(measure::BEHIND), figure(measure::LOCKED));
@@ -138,11 +142,23 @@ mod tests {
         assert_eq!((free.state, case), (Inconclusive, Some(Inconclusive)));
         assert_eq!(facts(&free), ["cap-not-reached", "write-more"]);
         let [Reason::Scenario(why)] = free.reasons.as_slice() else { panic!("{free:?}") };
-        assert!(told(&META, why).contains("the cap was not in force"), "{free:?}");
+        assert!(told(&META, why).contains("the cap did not hold it back"), "{free:?}");
         assert_eq!(reviewed(&[], 1.0, 501.0, NotAffected).0.state, NotAffected);
         let (none, _) = reviewed(&[], 0.0, 0.0, NotAffected);
         assert_eq!((none.state, facts(&none)), (Inconclusive, vec!["no-round", "write-more"]));
         assert_eq!(reviewed(&[("cap", "64MiB")], 9.0, 9.0, NotAffected).0.state, NotAffected);
+    }
+
+    #[test]
+    fn a_trial_that_ends_during_a_round_shows_no_longer_wait_than_itself() {
+        use State::{Inconclusive, NotAffected};
+        // A round waits for 8 seconds, and a trial lasts for 3.
+        let long = [("by", "once"), ("burst", "8MiB")];
+        assert_eq!(reviewed(&long, 1.0, 3_001.0, NotAffected).0.state, NotAffected);
+        let (free, _) = reviewed(&long, 1.0, 1_499.0, NotAffected);
+        let [Reason::Scenario(why)] = free.reasons.as_slice() else { panic!("{free:?}") };
+        assert_eq!(free.state, Inconclusive);
+        assert!(told(&META, why).contains("half of the 3000 ms"), "{free:?}");
     }
 
     #[test]
@@ -153,6 +169,8 @@ mod tests {
         let [Reason::Scenario(why)] = stalls.reasons.as_slice() else { panic!("{stalls:?}") };
         let sentence = told(&META, why);
         assert!(sentence.contains("990 ms") && sentence.contains("99%"), "{sentence}");
+        let (elsewhere, _) = reviewed(&[("on", "other")], 3.0, 990.0, State::Affected);
+        assert!(facts(&elsewhere).is_empty(), "{elsewhere:?}");
     }
 
     #[test]

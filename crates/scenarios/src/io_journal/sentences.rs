@@ -1,6 +1,6 @@
 //! The facts of `io-journal` and their sentences.
 
-use super::params::By;
+use super::params::{By, On};
 use model::{Amount, Estimate, Name, Sentence};
 use serde::{Deserialize, Serialize};
 
@@ -39,12 +39,15 @@ pub(super) enum IoJournalFact {
     NoRoom { needed: u64, available: u64 },
     PauseTooLong { pause: Name, duration: Name, most: Name },
     RoundTooLong { burst: Name, cap: Name, wait: Name, longest: Name },
+    NotWholePages { burst: Name, page: Name, least: Name },
 }
 
 /// The figures of case and control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Compared {
     pub by: By,
+    /// The file system of the writer.
+    pub on: On,
     /// The cap, in bytes a second.
     pub cap: Name,
     pub lost: Estimate,
@@ -57,12 +60,10 @@ impl Sentence for IoJournalFact {
     fn sentence(&self) -> String {
         use IoJournalFact as F;
         match self {
-            F::Stalls(both) => format!(
-                "A program under io.max holds up every fsync on its file system here{}",
-                compared(both)
-            ),
+            F::Stalls(both) => format!("{}{}", stalls(both), compared(both)),
             F::Passes(both) => format!(
-                "A program under io.max did not hold up the fsync of others while this ran{}",
+                "A program under io.max did not hold up the fsync of others{} while this ran{}",
+                elsewhere(both),
                 compared(both)
             ),
             F::Unsettled => {
@@ -89,8 +90,8 @@ impl Sentence for IoJournalFact {
             ),
             F::CapNotReached { arm, writer, wait } => format!(
                 "The longest fsync of the writer of {arm} took {writer}, less than half of the \
-                 {wait} for which its cap should have held it back. So the cap was not in force, \
-                 and the trials show little."
+                 {wait} for which its cap should have held it back. So the cap did not hold it \
+                 back, and the trials show little."
             ),
             F::WriteMore => "Run it again with a larger --burst or a smaller --cap.".into(),
             F::ShortWait { wait } => format!(
@@ -163,6 +164,10 @@ impl Sentence for IoJournalFact {
                 "--cap {cap}: it holds a round of --burst {burst} back for {wait}, and the sync of \
                  other programs too; take a larger cap or a smaller burst: {longest} at most"
             ),
+            F::NotWholePages { burst, page, least } => format!(
+                "--burst {burst}: this kernel has pages of {page}, and a round is whole pages; \
+                 take a multiple of {page}, {least} at least"
+            ),
         }
     }
 }
@@ -178,10 +183,28 @@ fn held_open(writer: &Estimate, behind: Option<&Estimate>, locked: Option<&Estim
         )
     });
     format!(
-        "The cap held the writer's fsync back: the longest one took {writer}.{}{}",
+        "The writer's longest fsync under the cap took {writer}.{}{}",
         behind.unwrap_or_default(),
         locked.unwrap_or_default()
     )
+}
+
+/// Whether the user asked for a writer on another file system than the victim's.
+fn is_elsewhere(both: &Option<Box<Compared>>) -> bool {
+    both.as_ref().is_some_and(|both| both.on == On::Other)
+}
+
+/// What stalls, as the start of a sentence.
+fn stalls(both: &Option<Box<Compared>>) -> &'static str {
+    match is_elsewhere(both) {
+        true => "The fsync of others on another file system stalled beside a program under io.max",
+        false => "A program under io.max holds up every fsync on its file system here",
+    }
+}
+
+/// Which calls of fsync were looked at, if they are not those on the file system of the writer.
+fn elsewhere(both: &Option<Box<Compared>>) -> &'static str {
+    if is_elsewhere(both) { " on another file system" } else { "" }
 }
 
 fn compared(both: &Option<Box<Compared>>) -> String {
@@ -192,9 +215,10 @@ fn compared(both: &Option<Box<Compared>>) -> String {
         By::Once => "a writer that writes no block again",
         By::Ordered => "a writer of a file without extents",
     };
-    let control = both.control.as_ref();
-    let control =
-        control.map(|lost| format!(", and {lost} when the writer used another file system"));
+    let control = both.control.as_ref().map(|lost| match both.on {
+        On::Same => format!(", and {lost} when the writer used another file system"),
+        On::Other => format!(", and {lost} in the control, which does the same"),
+    });
     let worst = both.worst.as_ref().zip(both.writer.as_ref());
     let worst = worst.map(|(worst, writer)| {
         format!(

@@ -37,8 +37,8 @@ pub(super) struct StageSpec {
     pub(super) by: By,
     /// The cap of the writer's group, in bytes a second.
     pub(super) cap: u64,
-    /// Number of blocks of a round of the writer.
-    pub(super) blocks: u64,
+    /// Number of pages of a round of the writer.
+    pub(super) pages: u64,
     /// Pause of the victim before each call, in nanoseconds.
     pub(super) pause_ns: u64,
     /// Duration of the work, in milliseconds.
@@ -102,7 +102,7 @@ impl Stage {
             disk: file_systems.disk()?,
             cap: spec.cap,
             by: spec.by,
-            blocks: spec.blocks,
+            pages: spec.pages,
             folder: PathBuf::new(),
         };
         let writer = RunningWriter::start(of_writer_spec, of_writer)?;

@@ -46,6 +46,7 @@ fn compared(params: &IoJournalParams, plan: &Plan, arms: &[ArmResult]) -> Option
     let control = control_of(plan, case, arms);
     Some(Box::new(Compared {
         by: params.by,
+        on: params.on,
         cap: (&params.cap).into(),
         lost: case.measures.get(measure::LOST)?.clone(),
         control: control.and_then(|control| control.measures.get(measure::LOST).cloned()),
@@ -118,6 +119,20 @@ mod tests {
         }
         let plan = plan_of("rewritten", &[]);
         told(&META, &summary(&plan, &outcome(State::Affected), &[]).headline);
+    }
+
+    #[test]
+    fn another_file_system_is_no_contrast_if_the_user_asked_for_it() {
+        let mut plan = plan_of("rewritten", &[]);
+        plan.arms[1].settings = settings(&META, &[("on", "other")]);
+        for state in [State::Affected, State::NotAffected] {
+            let outcome = Outcome::new(state, measure::LOST, Test::default());
+            let headline = summary(&plan, &outcome, &results(&plan, state)).headline;
+            let sentence = told(&META, &headline);
+            assert!(sentence.contains("on another file system"), "{sentence}");
+            assert!(sentence.contains("in the control, which does the same"), "{sentence}");
+            assert!(!sentence.contains("when the writer used"), "{sentence}");
+        }
     }
 
     #[test]

@@ -6,14 +6,14 @@ use super::plan::{self, refused};
 use super::sentences::IoJournalFact;
 use super::stage::{STAGE, StageReport};
 use crate::error::unreadable;
-use crate::probing::{Part, Probing};
 use crate::{Context, Disturbances, ScenarioError, TrialResult, wait};
+use host::Roots;
 use host::cgroup::IoGroup;
 use load::protocol::Report;
 use load::{LoadSpawner, OwnArgs, histogram};
 use model::{Latency, Measure, Note, Observation, Problem, Unit};
 use os::time;
-use probe::{Role, SessionOptions};
+use probe::{Role, Session, SessionOptions, Watched};
 use std::time::{Duration, Instant};
 
 /// How long the set-up of the stage may take.
@@ -40,33 +40,47 @@ pub(super) fn run(
     // Dropping a group kills the writer in it, and removes the group.
     let group = IoGroup::create(&home).map_err(refused)?;
     let options = SessionOptions { lock: false, ..SessionOptions::new(roots) };
-    let mut probing = Probing::start_with(context.probe, &options);
+    let mut session = context.probe.then(|| Session::start(&options));
     let spec = serde_json::to_value(plan::spec(params, &group, mkfs));
     let spec = spec.map_err(|error| unreadable(LATENCIES, error))?;
     // The stage keeps the caller's rights: only root may mount.
     let spawner = LoadSpawner { user: None, ..context.spawner.clone() };
     let mut stage = spawner.start("journal stage", &OwnArgs::to_args(&STAGE, &spec), None)?;
     wait::ready(&mut stage, SET_UP_LIMIT, interrupted)?;
-    probing.watch_tree(&Part { pid: stage.pid(), part: "victim", role: Role::Victim }, "writer");
-    probing.release();
+    if let Some(session) = &mut session {
+        session.watch(watched(roots, stage.pid()));
+        session.release();
+    }
     let watch = Disturbances::start(roots, Some(stage.pid()));
     let began = Instant::now();
     stage.go()?;
     let limit = params.duration.get() + HANG_AFTER;
-    let report = wait::report_before(&mut stage, limit, interrupted)?;
-    let watched = began.elapsed();
+    let report = wait::report_before(&mut stage, limit, interrupted);
+    // Without this, the end of the stage would wait for the writer's data.
+    let report = report.inspect_err(|_| group.lift())?;
+    let lasted = began.elapsed();
     let disturbance = watch.finish(roots);
-    probing.end();
+    if let Some(session) = &mut session {
+        session.stop();
+    }
     let mut observation = match report {
         Some(report) => observe(params, &answer(report)?)?,
-        None => hung(params, watched),
+        None => hung(params, lasted),
     };
     // A victim that hangs can end only when the writer's data is written.
     group.lift();
     drop(stage);
     group.remove().map_err(refused)?;
-    observation.evidence = probing.evidence();
+    observation.evidence = session.map(Session::finish);
     Ok(TrialResult { observation, disturbance })
+}
+
+/// What the probes watch. The waits of the victim alone are explained: the writer waits for its own
+/// cap, longer than the victim.
+fn watched(roots: &Roots, stage: u32) -> Vec<Watched> {
+    let mut all = vec![Watched::new(stage, "victim", Role::Victim)];
+    all.extend(Watched::descendants(roots, stage, "writer", Role::Bystander));
+    all
 }
 
 fn answer(report: Report) -> Result<StageReport, ScenarioError> {
@@ -183,6 +197,15 @@ mod tests {
         let seen = observe(&case, &quiet).unwrap();
         assert!(seen.notes.is_empty() && !seen.measures.contains_key("behind_writer"));
         assert!(!seen.measures.contains_key("locked"));
+    }
+
+    #[test]
+    fn the_waits_of_the_writer_are_not_explained() {
+        let stats = [("proc/7/stat", "7 (stage) S 1 x"), ("proc/8/stat", "8 (writer) S 7 x")];
+        let tree = testing::Tree::new(&stats);
+        let victim = Watched::new(7, "victim", Role::Victim);
+        let writer = Watched::new(8, "writer", Role::Bystander);
+        assert_eq!(watched(&Roots::at(tree.root()), 7), [victim, writer]);
     }
 
     #[test]

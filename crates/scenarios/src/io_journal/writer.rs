@@ -2,9 +2,12 @@
 //!
 //! The kernel counts the write-back of a file for the group that first writes to it. So the writer
 //! joins its group before it makes its files.
+//!
+//! It writes whole pages. The kernel writes back and waits by the page, so the hole and what is
+//! written again may not share one. With pages of 4 KiB, a page is a block of the file system.
 
 use super::failure::{broken, refused, settings};
-use super::params::{BLOCK, By};
+use super::params::{By, LEAST_PAGES};
 use super::round::Round;
 use super::span::Span;
 use load::OwnGenerator;
@@ -12,6 +15,7 @@ use load::protocol::Failure;
 use os::{time, write_back};
 use rustix::fs::{AtFlags, IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags, openat, unlinkat};
 use rustix::io::Errno;
+use rustix::param::page_size;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::File;
@@ -28,9 +32,6 @@ const FILES: u64 = 2;
 /// The flag of a file with extents. rustix has no name for it.
 const EXTENTS: u32 = 0x0008_0000;
 
-/// The content of a block.
-const DATA: [u8; BLOCK as usize] = [b'w'; BLOCK as usize];
-
 /// The settings of the writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WriterSpec {
@@ -44,15 +45,15 @@ pub(super) struct WriterSpec {
     pub(super) cap: u64,
     /// How it writes.
     pub(super) by: By,
-    /// Number of blocks of a round, at least three.
-    pub(super) blocks: u64,
+    /// Number of pages of a round, at least [`LEAST_PAGES`].
+    pub(super) pages: u64,
     /// The folder of its files.
     pub(super) folder: PathBuf,
 }
 
 fn prepare(spec: Value) -> Result<load::Work, Failure> {
     let spec: WriterSpec = settings(WRITER.name, spec)?;
-    let writer = Writer::join(spec)?;
+    let writer = Writer::join(spec, page_size())?;
     Ok(Box::new(move || {
         let error = writer.go_on(&send);
         // If the stage has ended, nobody needs to know.
@@ -77,13 +78,15 @@ struct Writer {
     spec: WriterSpec,
     limits: File,
     folder: File,
+    /// The content of a page.
+    data: Vec<u8>,
 }
 
 impl Writer {
-    /// Joins the group, and opens what the rounds need.
-    fn join(spec: WriterSpec) -> Result<Self, Failure> {
-        if spec.blocks < 3 {
-            return Err(broken(format!("{}: {} blocks in a round", WRITER.name, spec.blocks)));
+    /// Joins the group, and opens what the rounds need. A page has this many bytes.
+    fn join(spec: WriterSpec, page: usize) -> Result<Self, Failure> {
+        if spec.pages < LEAST_PAGES {
+            return Err(broken(format!("{}: {} pages in a round", WRITER.name, spec.pages)));
         }
         let to_write = |path: &PathBuf| {
             let file = File::options().write(true).open(path);
@@ -95,7 +98,7 @@ impl Writer {
         let limits = to_write(&spec.limits)?;
         let folder = File::open(&spec.folder);
         let folder = folder.map_err(|error| refused(spec.folder.display(), &error))?;
-        Ok(Writer { spec, limits, folder })
+        Ok(Writer { spec, limits, folder, data: vec![b'w'; page] })
     }
 
     /// Makes rounds until one fails.
@@ -124,26 +127,26 @@ impl Writer {
         send(Round::Ended(Span { began_ns, ended_ns }))
     }
 
-    /// Makes a file with a hole, writes its blocks again under the cap, and writes into the hole.
-    /// With [`By::Rewritten`], it writes the last block once more, whose write-back has begun.
+    /// Makes a file with a hole, writes its pages again under the cap, and writes into the hole.
+    /// With [`By::Rewritten`], it writes the last page once more, whose write-back has begun.
     ///
-    /// The fsync that follows gives the hole a block, in a transaction of the journal. Before it
-    /// ends that transaction, it comes to the last block. If that is written again, it waits for
-    /// the write-back of the block, which the cap holds back.
+    /// The fsync that follows gives the hole blocks, in a transaction of the journal. Before it
+    /// ends that transaction, it comes to the last page. If that is written again, it waits for
+    /// the write-back of the page, which the cap holds back.
     fn write_again(&self, name: &str) -> io::Result<File> {
         let file = self.open(name, OFlags::TRUNC)?;
-        let last = self.spec.blocks - 1;
+        let last = self.spec.pages - 1;
         let hole = last - 1;
         let with_data = || (0..hole).chain([last]);
-        with_data().try_for_each(|block| write_block(&file, block))?;
+        with_data().try_for_each(|page| self.write_page(&file, page))?;
         file.sync_all()?;
         self.limit(Some(self.spec.cap))?;
-        with_data().try_for_each(|block| write_block(&file, block))?;
+        with_data().try_for_each(|page| self.write_page(&file, page))?;
         write_back::begin(&file)?;
         if self.spec.by == By::Rewritten {
-            write_block(&file, last)?;
+            self.write_page(&file, last)?;
         }
-        write_block(&file, hole)?;
+        self.write_page(&file, hole)?;
         Ok(file)
     }
 
@@ -158,13 +161,18 @@ impl Writer {
         let extents = IFlags::from_bits_retain(EXTENTS);
         ioctl_setflags(&file, ioctl_getflags(&file)?.difference(extents))?;
         self.limit(Some(self.spec.cap))?;
-        (0..self.spec.blocks).try_for_each(|block| write_block(&file, block))?;
+        (0..self.spec.pages).try_for_each(|page| self.write_page(&file, page))?;
         Ok(file)
     }
 
     fn open(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(openat(&self.folder, name, flags, Mode::from_raw_mode(0o600))?))
+    }
+
+    /// Writes the page of this number, counted from zero.
+    fn write_page(&self, file: &File, number: u64) -> io::Result<()> {
+        file.write_all_at(&self.data, number * self.data.len() as u64)
     }
 
     /// Sets the cap of the group, or removes it.
@@ -181,15 +189,14 @@ pub(super) fn limit(disk: &str, cap: Option<u64>) -> String {
     }
 }
 
-fn write_block(file: &File, block: u64) -> io::Result<()> {
-    file.write_all_at(&DATA, block * BLOCK)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::cell::RefCell;
     use testing::Tree;
+
+    /// Larger than a block of the file system.
+    const PAGE: usize = 16 << 10;
 
     fn writer(tree: &Tree, by: By) -> Writer {
         let spec = WriterSpec {
@@ -198,10 +205,10 @@ mod tests {
             disk: "7:3".to_owned(),
             cap: 4096,
             by,
-            blocks: 4,
+            pages: 4,
             folder: tree.path("files"),
         };
-        Writer::join(spec).unwrap()
+        Writer::join(spec, PAGE).unwrap()
     }
 
     #[test]
@@ -222,7 +229,7 @@ mod tests {
             // A plain file keeps what was written before, unlike a file of a group.
             assert_eq!(text("group/io.max"), "7:3 wbps=40967:3 wbps=max".repeat(2));
             for file in ["files/writer-0", "files/writer-1"] {
-                assert_eq!(text(file), "w".repeat(4 * 4096), "the hole is filled");
+                assert_eq!(text(file), "w".repeat(4 * PAGE), "the hole is filled");
             }
             let sent = sent.into_inner();
             let [Round::Began { at_ns }, Round::Ended(span), _, _] = sent[..] else { panic!() };
@@ -248,11 +255,11 @@ mod tests {
             disk: "7:3".to_owned(),
             cap: 1,
             by: By::Once,
-            blocks: 3,
+            pages: 3,
             folder: tree.path("group"),
         };
-        let Err(refused) = Writer::join(spec.clone()) else { panic!() };
+        let Err(refused) = Writer::join(spec.clone(), PAGE) else { panic!() };
         assert!(refused.what.starts_with("/nowhere/io.max: "), "{}", refused.what);
-        assert!(Writer::join(WriterSpec { blocks: 2, ..spec }).is_err());
+        assert!(Writer::join(WriterSpec { pages: 2, ..spec }, PAGE).is_err());
     }
 }

@@ -182,6 +182,11 @@ impl SinkKind {
         self.file_options().is_some()
     }
 
+    /// Whether its writes search the mailbox in every supported OTP.
+    pub(super) fn searches_mailbox(self) -> bool {
+        matches!(self, SinkKind::Port | SinkKind::PortLine | SinkKind::Tag)
+    }
+
     /// Its name in the Erlang application. Only for sinks that need nothing but a name.
     pub fn atom(self) -> String {
         self.to_string().replace('-', "_")

@@ -106,7 +106,7 @@ pub(super) fn arms(
 
 impl MailboxFloodParams {
     /// Refuses parameters that allow no trial.
-    fn check(&self) -> Result<(), ScenarioError> {
+    pub(super) fn check(&self) -> Result<(), ScenarioError> {
         let unusable = |fact: MailboxFloodFact| Err(ScenarioError::unusable(fact));
         if self.is_paced() && self.dam != Dam::None {
             return unusable(MailboxFloodFact::NothingToDam);

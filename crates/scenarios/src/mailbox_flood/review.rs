@@ -77,12 +77,23 @@ fn says_too_much(plan: &Plan, result: &ArmResult) -> Option<(MailboxFloodFact, M
     let case = params_of(plan, result)?;
     let margin = plan.judging.margin;
     match result.state {
-        Some(State::Affected) => {
-            never_began(result).or_else(|| not_the_length(&case, result, margin))
+        Some(State::Affected) => never_began(result)
+            .or_else(|| never_two(&case, result))
+            .or_else(|| not_the_length(&case, result, margin)),
+        Some(State::NotAffected) => {
+            never_two(&case, result).or_else(|| never_long(&case, result, margin))
         }
-        Some(State::NotAffected) => never_long(&case, result, margin),
         _ => None,
     }
+}
+
+/// If two messages never wait at the same time, nothing is known about the length of the mailbox.
+fn never_two(
+    case: &MailboxFloodParams,
+    result: &ArmResult,
+) -> Option<(MailboxFloodFact, MailboxFloodFact)> {
+    let arm = (&result.id).into();
+    case.is_paced().then_some((MailboxFloodFact::NeverTwo { arm }, MailboxFloodFact::Flood))
 }
 
 /// If nothing shows that writes take longer as the mailbox grows, slow writes have another cause,
@@ -93,9 +104,6 @@ fn not_the_length(
     margin: f64,
 ) -> Option<(MailboxFloodFact, MailboxFloodFact)> {
     let arm = || (&result.id).into();
-    if case.is_paced() {
-        return Some((MailboxFloodFact::NeverTwo { arm: arm() }, MailboxFloodFact::Flood));
-    }
     if case.is_direct() {
         let slope = result.measures.get(measure::FIT).is_some_and(|fit| grows(fit, margin));
         let why = MailboxFloodFact::NotTheLength { arm: arm() };
@@ -134,9 +142,6 @@ fn never_long(
     margin: f64,
 ) -> Option<(MailboxFloodFact, MailboxFloodFact)> {
     let arm = || (&result.id).into();
-    if case.is_paced() {
-        return Some((MailboxFloodFact::NeverTwo { arm: arm() }, MailboxFloodFact::Flood));
-    }
     if let Some(fit) = result.measures.get(measure::FIT).filter(|fit| grows(fit, margin)) {
         let why = MailboxFloodFact::LengthCosts { arm: arm(), fit: fit.clone() };
         return Some((why, MailboxFloodFact::LargerFlood));
@@ -165,13 +170,14 @@ fn params_of(plan: &Plan, result: &ArmResult) -> Option<MailboxFloodParams> {
     params(plan.arms.iter().find(|arm| arm.id == result.id)?)
 }
 
-/// A suggestion of another run. None if it equals the case.
+/// A suggestion of another run. None if it equals the case, or if it would be refused.
 fn other_run(
     case: &MailboxFloodParams,
     why: MailboxFloodFact,
     other: &MailboxFloodParams,
 ) -> Option<Suggestion> {
-    (asked(case) != *other).then(|| suggest::other_run(&META, why, &other.settings()))
+    let is_run = asked(case) != *other && other.check().is_ok();
+    is_run.then(|| suggest::other_run(&META, why, &other.settings()))
 }
 
 /// The function in which the owner of a long mailbox was seen most, over all trials of these arms.
@@ -327,6 +333,17 @@ mod tests {
         reviewed_by(review, &plan, &[], &mut arms, &mut outcome);
         assert_eq!(arms[0].state, Some(outcome.state));
         outcome
+    }
+
+    #[test]
+    fn more_messages_than_a_file_may_take_are_not_suggested() {
+        let of = |sink| {
+            let large = [("message", "large"), ("size", "1MiB"), ("messages", "1")];
+            let few = [&[("sink", sink)], &large[..]].concat();
+            outcome_with(&few, &[], State::NotAffected)
+        };
+        assert!(said(&of("port")).1.is_some());
+        assert_eq!(said(&of("file")), ("too-few-messages", None));
     }
 
     /// Asserts that a verdict was taken back for this reason, and with this way to settle it.

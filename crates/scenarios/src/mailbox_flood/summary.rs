@@ -5,7 +5,7 @@ use super::params::{MailboxFloodParams, SinkKind};
 use super::sentences::{MailboxFloodFact, Slower};
 use crate::params::Params;
 use crate::suggest;
-use crate::summary::{Summary, control_of};
+use crate::summary::{Summary, control_of, shown_case};
 use analysis::Outcome;
 use model::{Amount, ArmResult, Estimate, Fact, Name, Plan, Role, State, Suggestion, Unit};
 
@@ -18,7 +18,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
         State::NotAffected => not_slower(plan, arms),
         _ => MailboxFloodFact::Unsettled.into(),
     };
-    Summary { headline, suggestions: suggestions(outcome.state, plan), kind: None }
+    Summary { headline, suggestions: suggestions(outcome.state, plan, arms), kind: None }
 }
 
 fn case(arms: &[ArmResult]) -> Option<&ArmResult> {
@@ -89,15 +89,15 @@ fn not_slower(plan: &Plan, arms: &[ArmResult]) -> Fact {
     fact.into()
 }
 
-fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
-    let Some(case) = plan.case() else {
+fn suggestions(state: State, plan: &Plan, arms: &[ArmResult]) -> Vec<Suggestion> {
+    let Some(case) = shown_case(plan, arms) else {
         return Vec::new();
     };
     let Some(params) = MailboxFloodParams::of(&case.settings) else { return Vec::new() };
     match state {
         State::Affected => suggest::fixes(&META, &asked(&params).settings()),
         // Elsewhere the sink is not the reason: what waits is not in the mailbox of the server.
-        State::NotAffected if params.sink != SinkKind::Port && params.floods_server() => {
+        State::NotAffected if !params.sink.searches_mailbox() && params.floods_server() => {
             let other = MailboxFloodParams { sink: SinkKind::Port, ..asked(&params) };
             vec![suggest::other_run(&META, MailboxFloodFact::OtherSink, &other.settings())]
         }
@@ -105,11 +105,10 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     }
 }
 
-/// The settings of the case as the user asked for them: without the OTP that was found, and with
-/// the default fixes.
+/// The settings of the case as the user asked for them, with the default fixes.
 pub(super) fn asked(case: &MailboxFloodParams) -> MailboxFloodParams {
     let usual = MailboxFloodParams::default();
-    MailboxFloodParams { otp: usual.otp, fixes: usual.fixes, ..case.clone() }
+    MailboxFloodParams { otp: case.otp.asked_by_name(), fixes: usual.fixes, ..case.clone() }
 }
 
 #[cfg(test)]
@@ -194,25 +193,34 @@ mod tests {
 
     #[test]
     fn the_path_of_an_otp_is_no_part_of_advice() {
-        let fixes = suggestions(State::Affected, &plan_of("tcp"));
+        let fixes = suggestions(State::Affected, &plan_of("tcp"), &[]);
         assert_eq!(fixes.len(), 2);
         let erl = |fix: &Suggestion| value_of(&fix.run.as_ref().unwrap().parameters, "otp");
         assert!(fixes.iter().all(|fix| erl(fix).is_none()));
-        let others = suggestions(State::NotAffected, &plan_of("null"));
+        let mut of_suite = plan_of("tcp");
+        let changed = [("sink", "tcp"), ("otp", "debian:bookworm")];
+        of_suite.arms[1].settings = settings(&META, &changed);
+        let fixes = suggestions(State::Affected, &of_suite, &[]);
+        let is_kept = |fix: &Suggestion| erl(fix).as_deref() == Some("debian:bookworm");
+        assert!(fixes.iter().all(is_kept), "{fixes:?}");
+        let others = suggestions(State::NotAffected, &plan_of("null"), &[]);
         let [other] = others.as_slice() else { panic!("{others:?}") };
         assert!(matches!(&other.what, What::Scenario(fact) if fact.id == "other-sink"));
         assert!(other.run.as_ref().unwrap().parameters.0.is_empty());
         let with = |name, value| {
-            let mut plan = plan_of("tag");
-            let changed = [("sink", "tag"), (name, value)];
+            let mut plan = plan_of("null");
+            let changed = [("sink", "null"), (name, value)];
             plan.arms[1].settings = settings(&META, &changed);
-            suggestions(State::NotAffected, &plan)
+            suggestions(State::NotAffected, &plan, &[])
         };
-        assert_eq!(with("dam", "credit"), [], "tag is a sink that searches the mailbox");
+        assert_eq!(with("dam", "credit"), [], "the messages wait for the dam");
         let others = with("messages", "5000");
         let run = others[0].run.as_ref().unwrap();
         assert_eq!(value_of(&run.parameters, "messages").as_deref(), Some("5000"));
         assert_eq!(value_of(&run.parameters, "sink"), None, "the default");
-        assert_eq!(suggestions(State::NotAffected, &plan_of("port")), []);
+        for sink in ["port", "port-line", "tag"] {
+            let others = suggestions(State::NotAffected, &plan_of(sink), &[]);
+            assert_eq!(others, [], "writes to {sink} search the mailbox already");
+        }
     }
 }

@@ -43,7 +43,10 @@ fn prepare(spec: Value) -> Result<load::Work, Failure> {
     let procs = procs.map_err(|error| failure(&what, &error))?;
     let worker = Worker::start(&spec.work, spec.user.as_deref(), &procs)?;
     let worker = worker.filled(Instant::now() + READY_LIMIT)?;
-    let worker = worker.ok_or_else(|| broken("the worker was killed before its work began"))?;
+    let seconds = READY_LIMIT.as_secs();
+    let unfilled =
+        || broken(format!("the worker did not fill its memory in {seconds} s, or was killed"));
+    let worker = worker.ok_or_else(unfilled)?;
     Ok(Box::new(move || {
         let report = lead(&spec, &procs, worker)?;
         serde_json::to_value(report).map_err(broken)

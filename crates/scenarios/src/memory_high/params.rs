@@ -76,7 +76,9 @@ impl MemoryHighParams {
     /// for the program itself and the kernel's memory for it.
     pub fn enough(&self) -> Size {
         let need = self.need.get();
-        Size::bytes(need.saturating_add(need / 4).saturating_add(16 << 20))
+        // The worker keeps whole units.
+        let kept = need.checked_next_multiple_of(self.unit.get()).unwrap_or(need);
+        Size::bytes(kept.saturating_add(kept / 4).saturating_add(16 << 20))
     }
 
     /// The same work in the same group, with a `memory.high` above its need.

@@ -56,8 +56,7 @@ pub(super) fn arms(
     }
     let home = home(host).map_err(ScenarioError::Missing)?;
     let control = params.control();
-    check_room(control.limit.get(), host)?;
-    home.check_memory(control.limit.get()).map_err(refused)?;
+    check_room(params, &home, host)?;
     // First removes what an earlier, killed run left behind.
     sweep(&home);
     let no_swap = no_swap(host, try_out(&home, params)?);
@@ -113,15 +112,21 @@ fn arm(
     }
 }
 
-/// Refuses work that does not fit into the machine's memory. Without a limit it would take the
-/// memory of other processes.
-fn check_room(bytes: u64, host: &Host) -> Result<(), ScenarioError> {
+/// Refuses work that does not fit into the memory of the machine or of the groups above. Without a
+/// limit it would take the memory of other processes.
+fn check_room(
+    params: &MemoryHighParams,
+    home: &ParentGroup,
+    host: &Host,
+) -> Result<(), ScenarioError> {
+    // A limit may be far above what the worker takes.
+    let bytes = params.enough().get();
     match os::memory::available(&host.roots.proc) {
         Some(available) if available / 2 < bytes => {
             let (needed, available) = (bytes >> 20, available >> 20);
             Err(ScenarioError::unusable(MemoryHighFact::NoRoom { needed, available }))
         }
-        _ => Ok(()),
+        _ => home.check_memory(bytes).map_err(refused),
     }
 }
 

@@ -38,13 +38,14 @@ static void worker(long fill)
 	for (;; next++) {
 		char *unit = kept + next % units * UNIT_BYTES;
 
+		/* This unit might exceed the limit, so the trial begins before it. */
+		if ((next + 1) * UNIT_BYTES > (uint64_t)fill)
+			*filled = 1;
 		if (next >= units)
 			madvise(unit, UNIT_BYTES, MADV_DONTNEED);
 		memset(unit, 1, UNIT_BYTES);
-		if ((next + 1) * UNIT_BYTES < (uint64_t)fill)
-			continue;
-		*filled = 1;
-		rest_ns(EVERY_US * 1000ULL);
+		if (*filled)
+			rest_ns(EVERY_US * 1000ULL);
 	}
 }
 

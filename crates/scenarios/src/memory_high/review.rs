@@ -7,8 +7,12 @@ use crate::params::Params;
 use crate::{Objection, Results, Review};
 use model::{Amount, ArmResult, Caveat, Reason, Role, State, Unit};
 
-/// A group must exceed `memory.high` by this much, in percent of it. The kernel leaves out sleeps
-/// of HZ/100 or less, which is an excess of 1.25%. At 2%, each sleep takes 26 ms.
+/// An excess over `memory.high` from which on the kernel makes a task sleep, in percent of it. The
+/// kernel leaves out sleeps of HZ/100 or less.
+const SLEEPS_FROM: f64 = 1.25;
+
+/// A group must exceed `memory.high` by this much, in percent of it, if its work needs more than
+/// that. Each sleep takes 26 ms then.
 const CLEARLY_ABOVE: f64 = 2.0;
 
 pub(super) fn review(results: &Results) -> Review {
@@ -31,8 +35,8 @@ pub(super) fn review(results: &Results) -> Review {
 }
 
 /// Why an arm does not show what its limit does: the work needs more, but its group did not take
-/// it. None if the group did, or if the limit is as high as the need. A limit that high answers
-/// another question: whether it is enough.
+/// it. None if the group did, or if the limit is so close to the need that no task has to sleep. A
+/// limit that high answers another question: whether it is enough.
 fn not_limited(params: &MemoryHighParams, case: &ArmResult) -> Option<MemoryHighFact> {
     let median = |name: &str| case.measures.get(name).map(|measure| measure.median);
     let (need, limit) = ((&params.need).into(), (&params.limit).into());
@@ -41,7 +45,8 @@ fn not_limited(params: &MemoryHighParams, case: &ArmResult) -> Option<MemoryHigh
     if params.by == By::High && !params.swap.is_yes() {
         let over = median(measure::OVER)?;
         let wanted = 100.0 * (params.need.get() as f64 / params.limit.get() as f64 - 1.0);
-        let hardly = wanted > CLEARLY_ABOVE && over < CLEARLY_ABOVE;
+        let least = if wanted > CLEARLY_ABOVE { CLEARLY_ABOVE } else { SLEEPS_FROM };
+        let hardly = wanted > SLEEPS_FROM && over < least;
         let over = Amount::exact(over, Unit::Percent);
         return hardly.then_some(MemoryHighFact::HardlyAbove { need, limit, over });
     }
@@ -117,8 +122,16 @@ mod tests {
     fn whether_a_limit_is_enough_is_a_question_too() {
         let limit = |limit| reviewed(&[HIGH[0], ("limit", limit)], &[("over", 0.0)]);
         assert_eq!(limit("96MiB"), (State::NotAffected, None));
-        assert_eq!(limit("63MiB"), (State::NotAffected, None));
+        assert_eq!(limit("65024KiB"), (State::NotAffected, None), "0.8% below the need");
         assert_eq!(limit("62MiB"), (State::Inconclusive, Some("hardly-above".to_owned())));
+    }
+
+    #[test]
+    fn a_need_that_lets_a_task_sleep_has_to_be_reached() {
+        let over = |over| reviewed(&[HIGH[0], ("limit", "63MiB")], &[("over", over)]);
+        // The need is 1.6% above the limit.
+        assert_eq!(over(1.2), (State::Inconclusive, Some("hardly-above".to_owned())));
+        assert_eq!(over(1.3), (State::NotAffected, None));
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn compared(both: &Option<Box<Compared>>) -> String {
         control.map(|lost| format!(". With a limit above its need it stood still for {lost}"));
     let units = both.units.as_ref().zip(both.control_units.as_ref());
     let units = units.map(|(units, without)| {
-        format!(". It did {units} units of work, and {without} without the limit")
+        format!(". It did {units} units of work, and {without} in the control")
     });
     let kills = both.kills.map(|kills| {
         format!(" It was killed and started again {} a trial.", plural(kills, "time"))

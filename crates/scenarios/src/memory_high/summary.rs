@@ -25,10 +25,11 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline: headline.into(), suggestions, kind: None }
 }
 
-/// The settings of the case, with the default fixes and duration.
+/// The settings of the case, with the default fixes and the default duration. A longer duration is
+/// kept: the worker may need it to fill more memory than its limit.
 fn asked(case: &MemoryHighParams) -> MemoryHighParams {
     let MemoryHighParams { fixes, duration, .. } = MemoryHighParams::default();
-    MemoryHighParams { fixes, duration, ..case.clone() }
+    MemoryHighParams { fixes, duration: duration.max(case.duration), ..case.clone() }
 }
 
 /// The figures of case and control.
@@ -60,6 +61,7 @@ fn compared(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Time;
     use crate::testing::{settings, told};
     use model::testing::{arm, estimate, plan, result};
     use model::{Arm, Test, Unit};
@@ -108,5 +110,14 @@ mod tests {
         let sentence = told(&META, &killed.headline);
         assert!(sentence.ends_with("started again 3 times a trial."), "{sentence}");
         told(&META, &summary(&plan_of(), &outcome(State::Affected), &[]).headline);
+    }
+
+    #[test]
+    fn a_suggested_run_is_as_long_as_the_study_or_longer() {
+        let of = |duration| {
+            let usual = MemoryHighParams::default();
+            asked(&MemoryHighParams { duration, ..usual }).duration
+        };
+        assert_eq!((of(Time::ms(500)), of(Time::s(20))), (Time::ms(800), Time::s(20)));
     }
 }

@@ -30,9 +30,7 @@ fn prepare(work: Value) -> Result<load::Work, Failure> {
 
 /// Works until the reader of its output is gone. Usually it is killed before.
 fn go_on(mut kept: Kept, work: &Work) -> std::io::Result<()> {
-    while kept.units.saturating_mul(work.unit) < work.fill {
-        kept.do_unit()?;
-    }
+    kept.fill(work.fill)?;
     send(0)?;
     wait()?;
     let every = Duration::from_micros(work.every_us);
@@ -98,6 +96,15 @@ impl Kept {
         Ok(Kept { region: Region::map(bytes)?, unit, slots, units: 0 })
     }
 
+    /// Fills memory in whole units, at most this many bytes. One unit more might exceed the limit
+    /// before the work begins.
+    fn fill(&mut self, bytes: u64) -> std::io::Result<()> {
+        for _ in 0..bytes / self.unit as u64 {
+            self.do_unit()?;
+        }
+        Ok(())
+    }
+
     /// One unit of work: fills the oldest piece again, and reads at several places of the kept
     /// memory.
     fn do_unit(&mut self) -> std::io::Result<()> {
@@ -126,6 +133,19 @@ mod tests {
         (0..5).for_each(|_| kept.do_unit().unwrap());
         assert_eq!((kept.units, kept.slots), (5, 3));
         assert_eq!([0, 1, 2].map(|slot| kept.region.read(slot * page)), [3, 4, 2]);
+    }
+
+    #[test]
+    fn no_more_is_filled_than_was_asked_for() {
+        let page = page() as u64;
+        let filled = |unit, fill| {
+            let mut kept = Kept::new(Work { need: 8 * page, unit, every_us: 0, fill: 0 }).unwrap();
+            kept.fill(fill).unwrap();
+            kept.units
+        };
+        assert_eq!((filled(page, 8 * page), filled(4 * page, 7 * page)), (8, 1));
+        // A unit takes whole pages: two of them.
+        assert_eq!((filled(page + 1, 5 * page), filled(page + 1, page)), (2, 0));
     }
 
     #[test]

@@ -48,22 +48,32 @@ pub(super) fn check(params: &MmapLockParams, host: &Host) -> Result<(), Scenario
 fn check_procfile(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     let file = params.procfile.as_str();
     let path = host.roots.proc.join("self").join(file);
-    let error = match std::fs::metadata(&path) {
-        Err(error) => Some(error.to_string()),
-        Ok(metadata) if !metadata.is_file() => None,
-        Ok(_) => match read_a_byte(&path) {
-            Ok(()) => return Ok(()),
-            Err(error) => Some(error.to_string()),
+    let named = || (Name::from(file), Name::from(&path.display()));
+    let no_file = |error: Option<String>| {
+        let (file, path) = named();
+        MmapLockFact::NoFile { file, path, error: error.map(Name) }
+    };
+    let fact = match std::fs::metadata(&path) {
+        Err(error) => no_file(Some(error.to_string())),
+        Ok(metadata) if !metadata.is_file() => no_file(None),
+        Ok(_) => match is_empty(&path) {
+            Ok(false) => return Ok(()),
+            Ok(true) => {
+                let (file, path) = named();
+                MmapLockFact::EmptyFile { file, path }
+            }
+            Err(error) => no_file(Some(error.to_string())),
         },
     };
-    let (file, path) = (file.into(), (&path.display()).into());
-    Err(ScenarioError::unusable(MmapLockFact::NoFile { file, path, error: error.map(Name) }))
+    Err(ScenarioError::unusable(fact))
 }
 
-fn read_a_byte(path: &std::path::Path) -> std::io::Result<()> {
+/// Whether reading a file gives nothing. The size does not show this: for most files of /proc the
+/// kernel states a size of zero.
+fn is_empty(path: &std::path::Path) -> std::io::Result<bool> {
     use std::io::Read;
     let mut byte = [0];
-    os::file::open_regular(path)?.read(&mut byte).map(|_| ())
+    os::file::open_regular(path)?.read(&mut byte).map(|count| count == 0)
 }
 
 fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
@@ -81,18 +91,23 @@ fn check_size(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError>
     Err(ScenarioError::unusable(MmapLockFact::TooLarge { size, twin, most, mib }))
 }
 
+/// Whether the mapper exceeds a limit of `most` mappings.
+///
 /// In the long run, a region splits into one mapping for every four pages, because each page is
 /// mapped or unmapped at random. If the region and the number of calls are both large enough for
-/// that, the mapper exceeds the kernel's limit on mappings.
-fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
-    let Some(most) = limits::max_map_count(host.roots) else { return Ok(()) };
-    let pages = params.pages();
+/// that, the mapper exceeds the limit.
+pub(super) fn exceeds_mappings(params: &MmapLockParams, most: u64) -> bool {
     let call = params.pause.get() + SHORTEST_CALL;
     let calls = params.duration.get().as_nanos() / call.as_nanos();
-    if pages / 4 < most || calls < u128::from(most) {
+    params.pages() / 4 >= most && calls >= u128::from(most)
+}
+
+fn check_mappings(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
+    let Some(most) = limits::max_map_count(host.roots) else { return Ok(()) };
+    if !exceeds_mappings(params, most) {
         return Ok(());
     }
-    let (size, enough) = ((&params.size).into(), pages / 4 + most);
+    let (size, enough) = ((&params.size).into(), params.pages() / 4 + most);
     Err(ScenarioError::unusable(MmapLockFact::TooManyMappings { size, most, enough }))
 }
 
@@ -158,7 +173,7 @@ fn long_enough(quota: Quota, params: &MmapLockParams) -> Option<Time> {
 
 fn check_processes(params: &MmapLockParams, host: &Host) -> Result<(), ScenarioError> {
     let most = params.busy.most();
-    let wanted = 2 * u64::from(most);
+    let wanted = u64::from(most) + u64::from(params.spinners_beside(most));
     match limits::pid_max(host.roots) {
         Some(limit) if wanted > limit / 2 => {
             let fact = MmapLockFact::TooManyProcesses { busy: most, wanted, limit };
@@ -180,7 +195,7 @@ fn check_nice(params: &MmapLockParams) -> Result<(), ScenarioError> {
 mod tests {
     use super::super::META;
     use super::*;
-    use crate::params::{Counts, OrNone, Size, Time, literal};
+    use crate::params::{Auto, Counts, OrNone, Size, Time, literal};
     use crate::testing;
     use model::Machine;
 
@@ -198,6 +213,10 @@ mod tests {
         let refused = testing::refused(&META, check_processes(&params(&[10_000]), &host));
         assert!(refused.starts_with("--busy 10000: 20000 processes are more"), "{refused}");
         assert!(check_processes(&params(&[1000]), &host).is_ok());
+        let spinners = |count| MmapLockParams { spinners: Auto::Is(count), ..params(&[7_000]) };
+        assert!(check_processes(&spinners(0), &host).is_ok(), "7000 processes");
+        let refused = testing::refused(&META, check_processes(&spinners(10_000), &host));
+        assert!(refused.starts_with("--busy 7000: 17000 processes are more"), "{refused}");
         let mut large = MmapLockParams { size: Size::mib(4096), ..params(&[1]) };
         assert!(check_mappings(&large, &host).is_ok(), "too few calls to split it that far");
         large.duration = Time::s(10);
@@ -205,6 +224,11 @@ mod tests {
         assert!(refused.contains("vm.max_map_count (65530) allows"), "{refused}");
         let refused = testing::refused(&META, check_procfile(&params(&[1]), &host));
         assert!(refused.contains("such as smaps, maps or status"), "{refused}");
+        tree.put("proc/self/smaps", "");
+        let refused = testing::refused(&META, check_procfile(&params(&[1]), &host));
+        assert!(refused.contains("self/smaps is empty"), "{refused}");
+        tree.put("proc/self/smaps", "x");
+        assert!(check_procfile(&params(&[1]), &host).is_ok());
         tree.put("proc/meminfo", "MemAvailable: 4096 kB");
         let refused = testing::refused(&META, check_size(&params(&[1]), &host));
         assert!(refused.contains("of the 4 MiB of memory"), "{refused}");
@@ -219,7 +243,9 @@ mod tests {
         assert!(check_reader_quota(&quota("10ms/100ms")).is_ok());
         let refused = |params| testing::refused(&META, check_reader_quota(&params));
         assert!(refused(quota("100ms/100ms")).contains("limits nothing"));
-        assert!(refused(quota("100ms/1s")).contains("is shorter than a period"));
+        let long = refused(quota("100ms/1s"));
+        assert!(long.contains("is shorter than a period"), "{long}");
+        assert!(long.ends_with("take a shorter period or a longer --duration"), "{long}");
         let none = MmapLockParams { busy: Counts::one(0), ..quota("10ms/100ms") };
         assert!(refused(none).contains("no readers to limit"));
     }

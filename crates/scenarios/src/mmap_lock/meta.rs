@@ -2,7 +2,7 @@
 
 use super::params::{LOCK_FREE, MmapLockParams};
 use super::sentences::MmapLockFact;
-use crate::params::{self, Counts, OrNone, Params, changed, literal};
+use crate::params::{self, Auto, Counts, OrNone, Params, changed, literal};
 use model::scenario::{FixMeta, MeasureMeta, Tag};
 use model::{Judging, Meta, Needs, Settings, Unit};
 use std::borrow::Cow;
@@ -64,24 +64,34 @@ pub const META: Meta = Meta {
         },
         FixMeta {
             id: "priority",
-            what: "Give readers no lower priority than the process that they read, and no CPU limit: \
-                   a reader that is preempted keeps the lock.",
-            change: |settings| changed(settings, |params: &mut MmapLockParams| params.nice = 0),
+            what: "Give readers no lower priority than the process that they read: a reader that \
+                   is preempted keeps the lock.",
+            change: |settings| {
+                changed(settings, |params: &mut MmapLockParams| {
+                    // Without spinners, readers wait only for each other.
+                    if params.spinners_beside(params.busy.most()) > 0 {
+                        params.nice = params.nice.min(0);
+                    }
+                })
+            },
         },
         FixMeta {
             id: "file",
             what: "Read another file: maps takes the locks of single mappings from Linux 6.17 on, smaps \
                    only from 7.2 on.",
             change: |settings| {
-                changed(settings, |params: &mut MmapLockParams| params.procfile = literal("maps"))
+                // Compared with a file without the lock, maps is worse. So an arm with such a file
+                // does not count as this fix either.
+                let params = MmapLockParams::of(settings)?;
+                let procfile = literal("maps");
+                (!params.is_lock_free()).then(|| MmapLockParams { procfile, ..params }.settings())
             },
         },
         FixMeta {
             id: "fewer-readers",
-            what: "Have fewer readers, and let them read less often.",
-            change: |settings| {
-                changed(settings, |params: &mut MmapLockParams| params.busy = Counts::one(1))
-            },
+            what: "Have one reader in place of several. Reading less often helps too, but no run \
+                   tries that.",
+            change: |settings| changed(settings, fewer_readers),
         },
     ],
     sentence: model::fact::sentence::<MmapLockFact>,
@@ -204,6 +214,20 @@ pub const META: Meta = Meta {
         },
     ],
 };
+
+/// Leaves one scanner, and as many spinners as the case with the most scanners has. A study with a
+/// case of one scanner stays as it is.
+fn fewer_readers(params: &mut MmapLockParams) {
+    let most = params.busy.most();
+    if most <= 1 || params.busy.all().contains(&1) {
+        return;
+    }
+    let spinners = params.spinners_beside(most);
+    params.busy = Counts::one(1);
+    if params.spinners_beside(1) != spinners {
+        params.spinners = Auto::Is(spinners);
+    }
+}
 
 /// Whether the scanners have a CPU quota.
 fn readers_have_a_quota(settings: &Settings) -> bool {

@@ -7,6 +7,9 @@ use crate::params::{
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+/// The longest trial.
+pub(super) const LONGEST: Time = Time::s(3600);
+
 /// The parameters of `mmap-lock`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -38,7 +41,7 @@ pub struct MmapLockParams {
     #[arg(long, default_value = "50ms", value_parser = between(Time::ZERO..=Time::s(60)))]
     pub lead: Time,
     /// How long the mapper runs in a trial
-    #[arg(long, default_value = "250ms", value_parser = whole_ms(Time::ms(10)..=Time::s(3600)))]
+    #[arg(long, default_value = "250ms", value_parser = whole_ms(Time::ms(10)..=LONGEST))]
     pub duration: Time,
     /// A call that takes this much longer than the trial is a hang; ending the load frees it
     #[arg(
@@ -84,6 +87,12 @@ impl MmapLockParams {
     /// Whether the scanners read a file that does not need the lock.
     pub(super) fn is_lock_free(&self) -> bool {
         LOCK_FREE.contains(&self.procfile.as_str())
+    }
+
+    /// Whether there are scanners, and they read the process that maps. Otherwise the cause is
+    /// absent.
+    pub(super) fn reads_mapper(&self) -> bool {
+        self.busy.most() > 0 && self.target == Target::Mapper
     }
 
     /// Number of pages in the region.

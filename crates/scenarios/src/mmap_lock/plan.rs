@@ -6,7 +6,7 @@ use super::params::{LOCK_FREE, MmapLockParams, Target};
 use super::place::place;
 use super::reader_group;
 use super::sentences::MmapLockFact;
-use crate::params::{Counts, OrNone, literal};
+use crate::params::{Auto, Counts, OrNone, literal};
 use crate::{Arms, Host, ScenarioError};
 use model::problem::ArmsProblem;
 use model::{Arm, Changed, LeftOut, Role, WhyLeftOut};
@@ -95,9 +95,20 @@ fn arms_for(params: &MmapLockParams) -> Vec<Arm<MmapLockParams>> {
         arms.extend(fixes);
     }
     if busy.contains(&0) {
-        arms.push(arm(params, 0, ALONE, Role::Baseline));
+        arms.push(alone(params));
     }
     arms
+}
+
+/// The process alone, even if a number of spinners was requested: they belong to the cases and
+/// their controls.
+fn alone(params: &MmapLockParams) -> Arm<MmapLockParams> {
+    let mut alone = arm(params, 0, ALONE, Role::Baseline);
+    // `auto` has no spinners either, if there are no scanners.
+    if alone.settings.spinners.value().is_some() {
+        alone.settings.spinners = Auto::Is(0);
+    }
+    alone
 }
 
 /// The fixes: a file whose readers need no lock. For readers with a quota also no quota, or a
@@ -238,6 +249,26 @@ mod tests {
         assert_eq!(ids(&[0]), ["control", "busy-0"]);
         let arms = arms_for(&params(&[0]));
         assert_eq!((arms[1].role, &arms[1].settings), (Role::Case, &arms[0].settings));
+    }
+
+    #[test]
+    fn the_process_alone_has_no_spinners_and_otherwise_the_settings_of_the_case() {
+        for spinners in [Auto::Auto, Auto::Is(7)] {
+            let arms = arms_for(&MmapLockParams { spinners, ..params(&[0, 5]) });
+            let [twin, case, _, alone] = &arms[..] else { panic!("{arms:?}") };
+            let of =
+                |arm: &Arm<MmapLockParams>| arm.settings.spinners_beside(arm.settings.busy.most());
+            let most = spinners.get().unwrap_or(5);
+            assert_eq!([of(twin), of(case), of(alone)], [most, most, 0]);
+            let mut of_alone = alone.settings.clone();
+            of_alone.busy = Counts::one(5);
+            of_alone.spinners = spinners;
+            assert_eq!(of_alone, case.settings);
+        }
+        // Here both arms have the spinners.
+        let arms = arms_for(&MmapLockParams { spinners: Auto::Is(7), ..params(&[0]) });
+        assert_eq!(arms[0].settings, arms[1].settings);
+        assert_eq!(arms[1].settings.spinners_beside(0), 7);
     }
 
     #[test]

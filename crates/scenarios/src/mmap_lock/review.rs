@@ -1,31 +1,48 @@
 //! The scenario's own review of an outcome: whether the readers read at all, and what the figures
 //! of a hang mean. A load that never ran cannot show that it does no harm.
 
+use super::checks::exceeds_mappings;
 use super::meta::{META, measure};
-use super::params::MmapLockParams;
+use super::params::{LONGEST, MmapLockParams};
 use super::sentences::MmapLockFact;
 use crate::params::{Params, Time};
 use crate::{Objection, Results, Review, hang, suggest};
 use model::{Arm, Reason, Role, State, Trial};
+
+/// Length of a trial in which readers of low priority have more time.
+const MORE_TIME: Time = Time::s(5);
+
+/// What a kernel usually allows as vm.max_map_count.
+const USUAL_MAPPINGS: u64 = 65_530;
 
 pub(super) fn review(results: &Results) -> Review {
     let params = results.plan.arms.first().and_then(|arm| MmapLockParams::of(&arm.settings));
     let cut = params.map(|params| params.duration.get() + params.hang_after.get());
     let hang = cut.and_then(|cut| hang::cut_off(results.arms, cut, Some("hang-after")));
     let idle = idle_readers(results);
-    let longer = super::summary::asked(results.plan).filter(|_| !idle.is_empty());
-    let long = |all: MmapLockParams| {
-        // A trial that is long already, such as for a long pause, must not become shorter.
-        MmapLockParams { duration: all.duration.max(Time::s(5)), ..all }.settings()
-    };
-    let longer = longer.map(long);
-    let longer = longer.map(|all| suggest::other_run(&META, MmapLockFact::MoreTime, &all));
+    let asked = super::summary::asked(results.plan).filter(|_| !idle.is_empty());
+    let longer = asked
+        .and_then(longer)
+        .map(|all| suggest::other_run(&META, MmapLockFact::MoreTime, &all.settings()));
     Review {
         objections: idle.into_iter().chain(never_throttled(results)).collect(),
         caveats: hang.into_iter().collect(),
         suggestions: longer.into_iter().collect(),
         ..Review::default()
     }
+}
+
+/// The same settings with longer trials. None if longer trials are not possible: the mapper would
+/// split its region into more mappings than is usually allowed, or trials are the longest already.
+fn longer(asked: MmapLockParams) -> Option<MmapLockParams> {
+    let twice = Time::from(asked.duration.get() * 2);
+    let duration = if asked.duration < MORE_TIME { MORE_TIME } else { twice.min(LONGEST) };
+    let is_longer = duration > asked.duration;
+    // If the settings exceed the usual limit already, the limit is higher there.
+    let has_usual_limit = !exceeds_mappings(&asked, USUAL_MAPPINGS);
+    let longer = MmapLockParams { duration, ..asked };
+    let is_refused = has_usual_limit && exceeds_mappings(&longer, USUAL_MAPPINGS);
+    (is_longer && !is_refused).then_some(longer)
 }
 
 /// Objects to `not-affected` if readers with a quota were never throttled. In that case the cause
@@ -91,7 +108,7 @@ fn idle(trials: &[Trial], arm: &str) -> Option<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Counts;
+    use crate::params::{Counts, Size};
     use crate::testing::{reviewed_by, told, value_of};
     use analysis::Outcome;
     use model::testing::{arm, plan, result};
@@ -205,6 +222,21 @@ mod tests {
         told(&META, fact);
         let parameters = &longer.run.as_ref().unwrap().parameters;
         assert_eq!(value_of(parameters, "duration").as_deref(), Some("5s"));
+    }
+
+    #[test]
+    fn more_time_is_more_than_a_trial_had_and_is_not_refused() {
+        let of = |duration, size| {
+            let asked = MmapLockParams { duration, size, ..MmapLockParams::default() };
+            longer(asked).map(|longer| longer.duration)
+        };
+        let usual = MmapLockParams::default().size;
+        assert_eq!(of(Time::ms(250), usual), Some(Time::s(5)));
+        assert_eq!(of(Time::s(5), usual), Some(Time::s(10)));
+        assert_eq!(of(Time::s(3000), usual), Some(LONGEST));
+        assert_eq!(of(LONGEST, usual), None);
+        assert_eq!(of(Time::ms(250), Size::mib(4096)), None, "too many mappings");
+        assert_eq!(of(Time::s(5), Size::mib(4096)), Some(Time::s(10)));
     }
 
     #[test]

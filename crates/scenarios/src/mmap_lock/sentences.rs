@@ -19,7 +19,7 @@ pub(super) enum MmapLockFact {
         #[serde(flatten)]
         losses: Option<Box<Losses>>,
     },
-    TooFewTrials {
+    Unsettled {
         file: Name,
     },
     ReadersReadNothing {
@@ -43,6 +43,10 @@ pub(super) enum MmapLockFact {
         file: Name,
         path: Name,
         error: Option<Name>,
+    },
+    EmptyFile {
+        file: Name,
+        path: Name,
     },
     TooLarge {
         size: Name,
@@ -124,9 +128,8 @@ impl Sentence for MmapLockFact {
                     lost.unwrap_or(".".into())
                 )
             }
-            F::TooFewTrials { file } => format!(
-                "Too few trials to say whether readers of /proc/PID/{file} stall memory mapping \
-                 here."
+            F::Unsettled { file } => format!(
+                "It is not settled whether readers of /proc/PID/{file} stall memory mapping here."
             ),
             F::ReadersReadNothing { arm, idle, trials } => format!(
                 "The readers of {arm} read nothing in {idle} of {}, so those trials could not have \
@@ -162,6 +165,10 @@ impl Sentence for MmapLockFact {
                      smaps, maps or status"
                 )
             }
+            F::EmptyFile { file, path } => format!(
+                "--procfile {file}: {path} is empty, so its readers would read nothing; name \
+                 another file, such as smaps, maps or status"
+            ),
             F::TooLarge { size, twin, most, mib } => {
                 let twin = if *twin { "twice that, for the mapper and its twin, is " } else { "" };
                 let most = percent(*most);
@@ -176,7 +183,7 @@ impl Sentence for MmapLockFact {
             ),
             F::TooManyProcesses { busy, wanted, limit } => format!(
                 "--busy {busy}: {wanted} processes are more than half of what kernel.pid_max \
-                 ({limit}) allows on the whole machine; lower --busy"
+                 ({limit}) allows on the whole machine; lower --busy or --spinners"
             ),
             F::QuotaOfACpu { quota } => format!(
                 "--reader-quota {quota}: the readers share one CPU, so a quota of a whole CPU \
@@ -184,7 +191,7 @@ impl Sentence for MmapLockFact {
             ),
             F::PeriodTooLong { quota } => format!(
                 "--reader-quota {quota}: a trial (--duration) is shorter than a period, so it may \
-                 see no throttling; take 10ms/100ms"
+                 see no throttling; take a shorter period or a longer --duration"
             ),
             F::NoReaders { quota } => {
                 format!("--reader-quota {quota}: --busy 0 has no readers to limit; raise --busy")
@@ -234,7 +241,10 @@ fn lost(losses: &Losses) -> String {
 /// Example: `10 readers and 10 spinners on another CPU`.
 fn load(losses: &Losses) -> String {
     if losses.readers == 0 {
-        return "no readers".into();
+        let count = losses.spinners;
+        let spinners =
+            count.map(|count| format!(" and {} on another CPU", plural(count, "spinner")));
+        return format!("no readers{}", spinners.unwrap_or_default());
     }
     let twin = if losses.twin { " of an idle twin process" } else { "" };
     let quota = losses.quota.as_ref();

@@ -19,7 +19,7 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
             MmapLockFact::Stalls { file, worst, losses: losses(plan, arms) }
         }
         State::NotAffected => MmapLockFact::NoStall { file, losses: losses(plan, arms) },
-        _ => MmapLockFact::TooFewTrials { file },
+        _ => MmapLockFact::Unsettled { file },
     };
     Summary { headline: headline.into(), suggestions: suggestions(outcome.state, plan), kind: None }
 }
@@ -71,7 +71,9 @@ fn stall(arm: &ArmResult) -> Option<Estimate> {
 }
 
 fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
-    let Some(asked) = asked(plan) else { return Vec::new() };
+    // Where the cause is absent, there is nothing to fix and no worse file to read.
+    let asked = asked(plan).filter(MmapLockParams::reads_mapper);
+    let Some(asked) = asked else { return Vec::new() };
     match state {
         State::Affected => suggest::fixes(&META, &asked.settings()),
         State::NotAffected if asked.procfile.as_str() != "smaps" => {
@@ -83,11 +85,23 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
 }
 
 /// The requested settings: those of a case, with `busy` as the list from which the arms were made.
+/// None for a study of several factors whose cases differ in another setting: no single run has all
+/// of them.
 pub(super) fn asked(plan: &Plan) -> Option<MmapLockParams> {
-    let of_role = |role| plan.arms.iter().filter(move |arm: &&Arm| arm.role == role);
+    let of_role = |role| {
+        let arms = plan.arms.iter().filter(move |arm: &&Arm| arm.role == role);
+        arms.filter_map(|arm| MmapLockParams::of(&arm.settings))
+    };
+    let case = of_role(Role::Case).next()?;
+    let is_alike =
+        |other: MmapLockParams| MmapLockParams { busy: case.busy.clone(), ..other } == case;
+    if !of_role(Role::Case).all(is_alike) {
+        return None;
+    }
     let made = of_role(Role::Baseline).chain(of_role(Role::Case));
-    let busy = made.filter_map(|arm| MmapLockParams::of(&arm.settings)?.busy.single()).collect();
-    let case = MmapLockParams::of(&of_role(Role::Case).next()?.settings)?;
+    let mut busy: Vec<u32> = made.filter_map(|params| params.busy.single()).collect();
+    busy.sort_unstable();
+    busy.dedup();
     Some(MmapLockParams { busy: Counts::new(busy), ..case })
 }
 
@@ -152,7 +166,8 @@ mod tests {
              idle twin process and 10 spinners on another CPU, a process lost 700 ms/s [700, 700] \
              to calls over 1 ms. With as many readers of an idle twin it lost 2 ms/s [2, 2]."
         );
-        told(&META, &headline(State::Inconclusive, &placebo, &arms));
+        let open = told(&META, &headline(State::Inconclusive, &placebo, &arms));
+        assert!(open.starts_with("It is not settled whether readers of"), "{open}");
         told(&META, &headline(State::Affected, &placebo, &[]));
     }
 
@@ -198,7 +213,84 @@ mod tests {
         let fixes = fixes_of(&[("nice", "0"), ("procfile", "maps")]);
         assert_eq!(fixes.len(), 2);
         let maps = ("procfile", Value::Text("maps".to_owned()));
-        let busy = ("busy", Value::Number(1));
-        assert_eq!(parameters(&fixes[1]), only(&[maps, busy, ("nice", Value::Number(0))]));
+        let number = |name, count| (name, Value::Number(count));
+        let all = [maps, number("busy", 1), number("spinners", 10), number("nice", 0)];
+        assert_eq!(parameters(&fixes[1]), only(&all));
+    }
+
+    /// The ids of the fixes that are suggested where such a study is affected.
+    fn fixes_of(plan: &Plan) -> Vec<String> {
+        let id = |one: Suggestion| match one.what {
+            What::Fix(id) => id,
+            other => panic!("{other:?}"),
+        };
+        suggestions(State::Affected, plan).into_iter().map(id).collect()
+    }
+
+    #[test]
+    fn a_suggestion_changes_what_it_says_and_makes_nothing_worse() {
+        let of = |changed: &[(&str, &str)]| fixes_of(&plan_of(changed)).join(" ");
+        assert_eq!(of(&[]), "lock-free-file priority file fewer-readers");
+        // The priority is higher already, or there is no spinner that preempts a reader.
+        let without_priority = "lock-free-file file fewer-readers";
+        assert_eq!(of(&[("nice", "-5")]), without_priority);
+        assert_eq!(of(&[("spinners", "0")]), without_priority);
+        let quota = ("reader-quota", "10ms/100ms");
+        assert_eq!(of(&[quota]), "lock-free-file no-limit file fewer-readers");
+        // A reader of maps needs the lock.
+        assert_eq!(of(&[("procfile", "stat")]), "priority fewer-readers");
+        assert_eq!(of(&[("target", "twin")]), "");
+        let not_affected =
+            |changed: &[(&str, &str)]| suggestions(State::NotAffected, &plan_of(changed)).len();
+        assert_eq!(not_affected(&[("procfile", "maps")]), 1);
+        assert_eq!(not_affected(&[("procfile", "maps"), ("target", "twin")]), 0);
+    }
+
+    #[test]
+    fn an_arm_that_reads_status_measures_no_other_file() {
+        let of = |file: &str| settings(&META, &[("procfile", file)]);
+        let change = META.fix("file").unwrap().change;
+        assert_eq!(change(&of("smaps")), Some(of("maps")));
+        assert_eq!(change(&of("maps")), Some(of("maps")));
+        assert_eq!(change(&of("status")), None);
+    }
+
+    /// A plan with a case of each of these numbers of readers.
+    fn plan_of_counts(counts: &[u32]) -> Plan {
+        let of = |count: &u32| {
+            let role = if *count == 0 { Role::Baseline } else { Role::Case };
+            let busy = Counts::one(*count);
+            let settings = MmapLockParams { busy, ..MmapLockParams::default() }.settings();
+            Arm { settings, ..arm(&format!("busy-{count}"), role) }
+        };
+        Plan { arms: counts.iter().map(of).collect(), ..plan(&[]) }
+    }
+
+    #[test]
+    fn one_reader_is_suggested_only_where_the_study_has_more_and_no_case_of_one() {
+        let suggested = |counts: &[u32]| {
+            fixes_of(&plan_of_counts(counts)).contains(&"fewer-readers".to_owned())
+        };
+        assert!(suggested(&[10]) && suggested(&[0, 2]));
+        assert!(!suggested(&[0, 1]) && !suggested(&[1]) && !suggested(&[1, 10]));
+    }
+
+    #[test]
+    fn a_study_of_several_factors_is_no_single_run() {
+        let mut plan = plan_of_counts(&[10, 2, 10]);
+        assert_eq!(asked(&plan).unwrap().busy, Counts::new(vec![2, 10]));
+        let other = MmapLockParams { busy: Counts::one(10), nice: 0, ..MmapLockParams::default() };
+        plan.arms[2].settings = other.settings();
+        assert_eq!(asked(&plan), None);
+    }
+
+    #[test]
+    fn spinners_without_readers_are_said() {
+        let mut plan = plan_of(&[("spinners", "7")]);
+        plan.arms = vec![Arm { role: Role::Case, ..plan.arms.remove(2) }];
+        let none = headline(State::NotAffected, &plan, &[result_of("alone", Role::Case, 2.0)]);
+        let sentence = told(&META, &none);
+        let start = "with no readers and 7 spinners on another CPU, a process lost";
+        assert!(sentence.contains(start), "{sentence}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::open::Auto;
 use super::text::{self, as_text, is_strange};
-use beam::Flags;
+use beam::{Flags, suite_of};
 use std::fmt;
 use std::str::FromStr;
 
@@ -106,6 +106,15 @@ impl Programs {
     /// The words. None means the program on the PATH.
     pub fn words(&self) -> Vec<Option<String>> {
         self.0.iter().map(|word| word.value().map(ToString::to_string)).collect()
+    }
+
+    /// The OTPs that a suggested run names. A Debian suite is kept: it was asked for by name, and
+    /// another OTP may not show the stall. A path is left out, so that the run takes `auto`: it may
+    /// be the path of the `erl` that was found on this machine.
+    pub(crate) fn asked_by_name(&self) -> Self {
+        let is_suite =
+            |word: &Auto<String>| word.value().is_some_and(|word| suite_of(word).is_some());
+        if self.0.iter().all(is_suite) { self.clone() } else { Programs::default() }
     }
 }
 

@@ -211,6 +211,17 @@ fn programs_are_paths_or_the_one_on_the_path() {
 }
 
 #[test]
+fn a_suggested_run_names_suites_and_no_paths() {
+    let of = |text: &str| text.parse::<Programs>().unwrap().asked_by_name().to_string();
+    for suites in ["debian:bookworm", "debian:bookworm,debian:trixie"] {
+        assert_eq!(of(suites), suites);
+    }
+    for other in ["auto", "/opt/otp/bin/erl", "otp", "debian:trixie,/opt/otp", "/debian:trixie"] {
+        assert_eq!(of(other), "auto", "{other}");
+    }
+}
+
+#[test]
 fn flags_stand_behind_flags() {
     let flags = |text: &'static str| literal::<ErlFlags>(text);
     assert_eq!(flags("+S 1:1").and(&flags("+sbwt none")), flags("+S 1:1 +sbwt none"));

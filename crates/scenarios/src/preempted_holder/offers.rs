@@ -76,16 +76,18 @@ fn extension(known: bool, command_line: &str) -> Result<(), PreemptedHolderFact>
 /// With pages of 16 or 64 KiB, a huge page of an ARM machine has 32 or 512 MiB. The kernel accepts
 /// the request for one all the same, and then uses small pages.
 fn huge_pages(folder: &Path, memory: u64) -> Result<(), PreemptedHolderFact> {
-    if !offered(&text(&folder.join("enabled"))) {
-        return Err(PreemptedHolderFact::NoHugePages);
-    }
     // A kernel before 4.10 does not say how large they are.
-    match text(&folder.join("hpage_pmd_size")).trim().parse::<u64>() {
-        Ok(size) if size > memory => {
-            Err(PreemptedHolderFact::HugePagesTooLarge { mib: size >> 20, most: memory >> 20 })
-        }
-        _ => Ok(()),
+    let size = text(&folder.join("hpage_pmd_size")).trim().parse::<u64>().ok();
+    if let Some(size) = size.filter(|size| *size > memory) {
+        let (mib, most) = (size >> 20, memory >> 20);
+        return Err(PreemptedHolderFact::HugePagesTooLarge { mib, most });
     }
+    // Since Linux 6.8, each size has a setting of its own, which may inherit that of all sizes.
+    let own = size.map(|size| format!("hugepages-{}kB/enabled", size >> 10));
+    let own = own.map(|file| text(&folder.join(file))).unwrap_or_default();
+    let inherits = own.is_empty() || own.contains("[inherit]");
+    let setting = if inherits { text(&folder.join("enabled")) } else { own };
+    if offered(&setting) { Ok(()) } else { Err(PreemptedHolderFact::NoHugePages) }
 }
 
 /// Whether a setting like `always [madvise] never` gives huge pages to a program that asks for
@@ -127,6 +129,14 @@ mod tests {
         assert_eq!(of(&[enabled, large], 32 << 20), Err(too_large.clone()));
         let never = ("enabled", "always madvise [never]\n");
         assert_eq!(of(&[never, usual], 2 << 20), Err(PreemptedHolderFact::NoHugePages));
+        assert_eq!(of(&[never, large], 32 << 20), Err(too_large.clone()), "no setting helps");
+        let own = |setting| ("hugepages-2048kB/enabled", setting);
+        let inherits = own("always [inherit] madvise never\n");
+        assert_eq!(of(&[enabled, usual, inherits], 2 << 20), Ok(()));
+        let no = Err(PreemptedHolderFact::NoHugePages);
+        assert_eq!(of(&[never, usual, inherits], 2 << 20), no);
+        assert_eq!(of(&[enabled, usual, own("always inherit madvise [never]\n")], 2 << 20), no);
+        assert_eq!(of(&[never, usual, own("always inherit [madvise] never\n")], 2 << 20), Ok(()));
         let offers = Offers { extension: Ok(()), huge_pages: Err(too_large.clone()) };
         let huge = PreemptedHolderParams { huge: YesNo::Yes, ..Default::default() };
         assert_eq!(offers.lacking(&huge), None, "without page faults it has no memory");

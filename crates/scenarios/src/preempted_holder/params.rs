@@ -5,6 +5,9 @@ use crate::params::{self, List, Time, YesNo, between, choice, whole, whole_us};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+/// The longest duration of a trial.
+pub(super) const LONGEST: Time = Time::s(600);
+
 /// The parameters of `preempted-holder`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -49,7 +52,7 @@ pub struct PreemptedHolderParams {
         long,
         default_value = "400ms",
         default_value_if("quick", "true", "150ms"),
-        value_parser = between(Time::ms(50)..=Time::s(600))
+        value_parser = between(Time::ms(50)..=LONGEST)
     )]
     pub duration: Time,
 }

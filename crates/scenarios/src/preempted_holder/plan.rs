@@ -2,10 +2,10 @@
 
 use super::lock::LockKind;
 use super::offers::Offers;
-use super::params::{Fault, LockFix, PreemptedHolderParams};
+use super::params::{Fault, LONGEST, LockFix, PreemptedHolderParams};
 use super::sentences::PreemptedHolderFact;
 use super::spec::Spec;
-use crate::params::YesNo;
+use crate::params::{Time, YesNo};
 use crate::{Arms, Host, ScenarioError, cpus};
 use load::histogram;
 use load::region::REGION;
@@ -34,6 +34,7 @@ pub(super) fn arms(
     let params = resolved(params, host)?;
     let offers = Offers::of(host.roots);
     offers.check(&params)?;
+    rounds_fit(&params)?;
     memory_suffices(&params, host)?;
     Ok(arms_for(&params, &offers))
 }
@@ -107,6 +108,32 @@ fn tried(
     (change, changed)
 }
 
+/// The shortest trial of these parameters, with resolved numbers of threads and CPUs. Each thread
+/// makes at least one round: their sections follow each other, and all of them share the CPUs. The
+/// parameters may be those of a record of somebody else.
+pub(super) fn shortest_trial(params: &PreemptedHolderParams) -> Time {
+    let inside = params.inside.get();
+    let round = inside.saturating_add(params.outside.get());
+    let sections = inside.saturating_mul(params.threads);
+    let rounds = round.saturating_mul(params.threads) / params.on_cpus.max(1);
+    Time::from(sections.max(rounds))
+}
+
+/// Refuses rounds for which a trial is too short: the threads would run on long after its end.
+fn rounds_fit(params: &PreemptedHolderParams) -> Result<(), ScenarioError> {
+    let least = shortest_trial(params);
+    if params.duration >= least {
+        return Ok(());
+    }
+    Err(ScenarioError::unusable(PreemptedHolderFact::RoundsTooLong {
+        threads: params.threads,
+        inside: (&params.inside).into(),
+        outside: (&params.outside).into(),
+        duration: (&params.duration).into(),
+        least: (least <= LONGEST).then(|| (&least).into()),
+    }))
+}
+
 /// The threads may use this fraction of the machine's memory: one part of four.
 const PART_OF_MEMORY: u64 = 4;
 
@@ -172,6 +199,7 @@ pub(super) fn spec(params: &PreemptedHolderParams, host: &Host) -> Result<Spec, 
 
 #[cfg(test)]
 mod tests {
+    use super::super::META;
     use super::*;
     use host::Roots;
     use model::Machine;
@@ -269,6 +297,31 @@ mod tests {
         let fact = PreemptedHolderFact::TooMuchMemory { threads: 4_096, fault, mib: 1_088 };
         assert_eq!(arms(&params, &host).unwrap_err(), ScenarioError::unusable(fact));
         assert!(arms(&PreemptedHolderParams { threads: 1_024, ..params }, &host).is_ok());
+    }
+
+    #[test]
+    fn a_trial_has_room_for_a_round_of_each_thread() {
+        let of = |inside, outside, threads| {
+            let usual = PreemptedHolderParams::default();
+            rounds_fit(&PreemptedHolderParams { inside, outside, threads, on_cpus: 2, ..usual })
+        };
+        assert_eq!(of(Time::ms(50), Time::ZERO, 8), Ok(()));
+        assert_eq!(of(Time::us(1), Time::ms(99), 8), Ok(()));
+        assert!(of(Time::ms(51), Time::ZERO, 8).is_err());
+        assert!(of(Time::us(1), Time::ms(100), 8).is_err());
+        let refused = crate::testing::refused(&META, of(Time::s(1), Time::ZERO, 32));
+        assert!(refused.starts_with("--inside 1s: ") && refused.contains("32s"), "{refused}");
+        // A --duration of more than ten minutes would be refused.
+        let refused = crate::testing::refused(&META, of(Time::s(1), Time::ZERO, 4_096));
+        assert!(refused.contains("; take fewer --threads"), "{refused}");
+    }
+
+    #[test]
+    fn no_parameters_of_a_record_are_too_large_to_be_added_up() {
+        let (inside, outside) = (Time::s(u64::MAX), Time::s(u64::MAX));
+        let usual = PreemptedHolderParams::default();
+        let large = PreemptedHolderParams { inside, outside, threads: u32::MAX, ..usual };
+        assert_eq!(shortest_trial(&large), Time::from(Duration::MAX));
     }
 
     #[test]

@@ -20,13 +20,31 @@ pub(super) enum PreemptedHolderFact {
     NoExtension,
     ExtensionOff,
     NoHugePages,
-    HugePagesTooLarge { mib: u64, most: u64 },
+    HugePagesTooLarge {
+        mib: u64,
+        most: u64,
+    },
     TakeExtension,
     SwitchExtensionOn,
     AllowHugePages,
     TakeSmallPages,
-    TooMuchMemory { threads: u32, fault: Name, mib: u64 },
-    HolderRan { arm: Name, preempted: Estimate },
+    TooMuchMemory {
+        threads: u32,
+        fault: Name,
+        mib: u64,
+    },
+    RoundsTooLong {
+        threads: u32,
+        inside: Name,
+        outside: Name,
+        duration: Name,
+        /// The shortest duration. None if no allowed one is long enough.
+        least: Option<Name>,
+    },
+    HolderRan {
+        arm: Name,
+        preempted: Estimate,
+    },
     MoreThreads,
 }
 
@@ -76,12 +94,24 @@ impl Sentence for PreemptedHolderFact {
             ),
             F::TakeSmallPages => "run it on a kernel with pages of 4 KiB".into(),
             F::AllowHugePages => {
-                "write madvise to /sys/kernel/mm/transparent_hugepage/enabled".into()
+                "write madvise to /sys/kernel/mm/transparent_hugepage/enabled, and on Linux 6.8 \
+                 and later also write inherit to hugepages-2048kB/enabled in the same folder"
+                    .into()
             }
             F::TooMuchMemory { threads, fault, mib } => format!(
                 "--threads {threads} with --fault {fault}: the threads would need {mib} MiB, more \
                  than a quarter of the machine's memory; lower --threads"
             ),
+            F::RoundsTooLong { threads, inside, outside, duration, least } => {
+                let longer = least.as_ref();
+                let longer = longer.map(|least| format!("a --duration of {least} or more, "));
+                format!(
+                    "--inside {inside}: one round of each of {threads} threads, with an --outside \
+                     of {outside}, takes longer than the --duration of {duration}; take {}fewer \
+                     --threads, or a shorter --inside or --outside",
+                    longer.unwrap_or_default()
+                )
+            }
             F::HolderRan { arm, preempted } => format!(
                 "In {arm} a thread without a CPU held the lock for {preempted} only. So the \
                  threads spun for a holder that ran."

@@ -2,6 +2,7 @@
 
 use super::meta::{META, measure};
 use super::params::PreemptedHolderParams;
+use super::plan::shortest_trial;
 use super::sentences::{Compared, PreemptedHolderFact};
 use crate::params::Params;
 use crate::suggest;
@@ -25,11 +26,12 @@ pub(super) fn summary(plan: &Plan, outcome: &Outcome, arms: &[ArmResult]) -> Sum
     Summary { headline: headline.into(), suggestions, kind: None }
 }
 
-/// The settings of the case, with the default fixes and duration. Threads and CPUs were resolved
-/// for this machine.
+/// The settings of the case, with the default fixes and duration, or with the shortest duration
+/// that its rounds allow. Threads and CPUs were resolved for this machine.
 fn asked(case: &PreemptedHolderParams) -> PreemptedHolderParams {
     let usual = PreemptedHolderParams::default();
     let PreemptedHolderParams { fixes, duration, .. } = usual;
+    let duration = duration.max(shortest_trial(case));
     PreemptedHolderParams { fixes, duration, ..case.clone() }
 }
 
@@ -53,6 +55,7 @@ fn compared(plan: &Plan, arms: &[ArmResult]) -> Option<Box<Compared>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Time;
     use crate::testing::{settings, told};
     use model::testing::{arm, estimate, plan, result};
     use model::{Arm, Test, Unit};
@@ -99,5 +102,15 @@ mod tests {
             assert_eq!(summary.suggestions.len(), usize::from(state == State::Affected));
         }
         told(&META, &summary(&plan_of("8"), &outcome(State::Affected), &[]).headline);
+    }
+
+    #[test]
+    fn what_is_suggested_is_not_refused() {
+        let of = |ms| {
+            let usual = PreemptedHolderParams::default();
+            let inside = Time::ms(ms);
+            asked(&PreemptedHolderParams { inside, threads: 8, on_cpus: 2, ..usual }).duration
+        };
+        assert_eq!((of(1), of(100)), (Time::ms(400), Time::ms(800)));
     }
 }

@@ -112,10 +112,9 @@ impl Sentence for QuotaBlindFact {
     fn sentence(&self) -> String {
         use QuotaBlindFact as F;
         match self {
-            F::Costs { runtime, told, both } => format!(
-                "{runtime} runs more threads than its quota allows, and that slows its requests{}",
-                compared(runtime, *told, both)
-            ),
+            F::Costs { runtime, told, both } => {
+                costs(runtime, *told, both) + &compared(runtime, *told, both)
+            }
             F::CostsNothing { runtime, told, both } => format!(
                 "{} does not slow its requests here{}",
                 choice(runtime, *told),
@@ -238,6 +237,17 @@ fn choice(runtime: &Name, told: Option<u32>) -> String {
     match told {
         Some(count) => format!("Configuring {runtime} for {}", plural(u64::from(count), counted)),
         None => format!("The number of {counted}s that {runtime} chooses by itself"),
+    }
+}
+
+/// What slows the requests. With --told, it may be fewer CPUs than the quota allows.
+fn costs(runtime: &Name, told: Option<u32>, both: &Option<Box<Compared>>) -> String {
+    let cpus = both.as_ref().and_then(|both| both.cpus.zip(both.control_cpus));
+    match cpus.is_some_and(|(case, control)| case <= control) {
+        true => format!("{} slows its requests here", choice(runtime, told)),
+        false => format!(
+            "{runtime} runs more threads than its quota allows, and that slows its requests"
+        ),
     }
 }
 

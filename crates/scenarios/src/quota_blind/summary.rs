@@ -131,6 +131,20 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_of_fewer_cpus_is_not_said_to_run_too_many_threads() {
+        let mut plan = plan_of("2");
+        plan.arms[1].settings = settings(&META, &[("runtime", "go"), ("told", "1")]);
+        let mut arms = results(State::Affected);
+        for (arm, cpus) in arms.iter_mut().zip([2.0, 1.0]) {
+            arm.measures.insert(measure::CPUS.to_owned(), estimate(cpus, Unit::Count));
+        }
+        let outcome = Outcome::new(State::Affected, measure::P99, Test::default());
+        let sentence = told(&META, &summary(&plan, &outcome, &arms).headline);
+        let start = "Configuring Go for 1 CPU slows its requests here: with a setting of 1 CPU,";
+        assert!(sentence.starts_with(start), "{sentence}");
+    }
+
+    #[test]
     fn the_threads_of_the_pool_of_node_are_not_called_cpus() {
         let mut plan = plan_of("1");
         plan.arms[1].settings = settings(&META, &[("runtime", "node")]);

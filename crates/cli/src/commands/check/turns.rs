@@ -3,6 +3,7 @@
 
 use crate::commands::run::{Done, Running};
 use analysis::together::{self, Claims};
+use model::State;
 use model::record::Share;
 use runner::End;
 use std::time::{Duration, Instant};
@@ -10,16 +11,70 @@ use std::time::{Duration, Instant};
 /// Blocks of a study that may begin after the time is up, if they would settle its verdict.
 const OVERTIME: u32 = 2;
 
+/// What the turns need of a study.
+pub trait TakesTurns {
+    /// Runs the next block. Returns how the study ended if that was the last block.
+    fn run_block(&mut self) -> Option<End>;
+    /// Shows how many studies are settled, and how much time is left.
+    fn show(&mut self, settled: usize, of: usize, left: Duration);
+    /// Blocks so far.
+    fn blocks(&self) -> u32;
+    /// Number of blocks that would settle the verdict.
+    fn blocks_left(&self) -> u32;
+    /// Expected time of one block.
+    fn block_time(&self) -> Duration;
+    /// Whether the verdict stands, or no block is left.
+    fn is_settled(&self) -> bool;
+    /// The verdict with another share of the error rate.
+    fn state_with(&mut self, share: Share) -> State;
+    /// Sets the share of the error rate.
+    fn share_error_rate(&mut self, share: Share);
+}
+
+impl TakesTurns for Running<'_> {
+    fn run_block(&mut self) -> Option<End> {
+        self.turn()
+    }
+
+    fn show(&mut self, settled: usize, of: usize, left: Duration) {
+        self.show_place(settled, of, left);
+    }
+
+    fn blocks(&self) -> u32 {
+        self.underway().blocks()
+    }
+
+    fn blocks_left(&self) -> u32 {
+        self.underway().blocks_left()
+    }
+
+    fn block_time(&self) -> Duration {
+        self.underway().block_time()
+    }
+
+    fn is_settled(&self) -> bool {
+        self.underway().is_settled()
+    }
+
+    fn state_with(&mut self, share: Share) -> State {
+        self.underway_mut().state_with(share)
+    }
+
+    fn share_error_rate(&mut self, share: Share) {
+        self.underway_mut().share_error_rate(share);
+    }
+}
+
 /// The studies that take turns.
-pub struct Turns<'a> {
-    all: Vec<Turn<'a>>,
+pub struct Turns<S> {
+    all: Vec<Turn<S>>,
     share: Share,
     until: Instant,
 }
 
 /// A study and the state of its turns.
-struct Turn<'a> {
-    running: Running<'a>,
+struct Turn<S> {
+    study: S,
     claims: Claims,
     /// How the study ended, if it cannot continue.
     end: Option<End>,
@@ -37,11 +92,11 @@ struct Waiting {
     left: Duration,
 }
 
-impl<'a> Turns<'a> {
+impl<S: TakesTurns> Turns<S> {
     /// Lets these studies take turns until this moment.
-    pub fn new(all: Vec<Running<'a>>, until: Instant) -> Self {
+    pub fn new(all: Vec<S>, until: Instant) -> Self {
         let studies = u32::try_from(all.len()).unwrap_or(u32::MAX);
-        let turn = |running| Turn { running, claims: Claims::default(), end: None, overtime: 0 };
+        let turn = |study| Turn { study, claims: Claims::default(), end: None, overtime: 0 };
         let share = Share { studies, affected: 1, not_affected: 1 };
         let mut turns = Turns { all: all.into_iter().map(turn).collect(), share, until };
         // Earlier results of a study that is continued count too.
@@ -50,7 +105,7 @@ impl<'a> Turns<'a> {
         turns
     }
 
-    /// Runs the next block. Returns false if there was none to run.
+    /// Runs the next block. Returns false if there was none to run, or if it was interrupted.
     pub fn run_block(&mut self) -> bool {
         let left = self.until.saturating_duration_since(Instant::now());
         let Some(place) = self.next(left) else { return false };
@@ -58,25 +113,18 @@ impl<'a> Turns<'a> {
         let all = self.share.studies;
         let Some(turn) = self.all.get_mut(place) else { return false };
         turn.overtime += u32::from(left.is_zero());
-        turn.running.show_place(settled, studies, left);
-        match turn.running.turn() {
+        turn.study.show(settled, studies, left);
+        let mut interrupted = false;
+        match turn.study.run_block() {
             None | Some(End::Complete) => {}
-            Some(End::Interrupted) => return false,
+            Some(End::Interrupted) => interrupted = true,
             Some(end) => turn.end = Some(end),
         }
+        // A trial of an interrupted block may have hung and withdraw a claim. Then the claims of
+        // the other studies have to hold with a smaller share.
         turn.claim(all);
         self.share_out();
-        true
-    }
-
-    /// Ends all studies and returns them in order.
-    pub fn end(self, interrupted: bool) -> Vec<Done> {
-        let end = |turn: Turn| {
-            let open = interrupted && !turn.running.underway().is_settled();
-            let end = turn.end.unwrap_or(if open { End::Interrupted } else { End::Complete });
-            turn.running.end(end)
-        };
-        self.all.into_iter().map(end).collect()
+        !interrupted
     }
 
     fn settled(&self) -> usize {
@@ -88,11 +136,10 @@ impl<'a> Turns<'a> {
     /// claims easier for the other studies, so the cheapest studies come first.
     fn next(&self, left: Duration) -> Option<usize> {
         let is_late = left.is_zero();
-        let waiting = |(place, turn): (usize, &Turn)| {
-            let underway = turn.running.underway();
-            let (blocks, more) = (underway.blocks(), underway.blocks_left());
+        let waiting = |(place, turn): (usize, &Turn<S>)| {
+            let (blocks, more) = (turn.study.blocks(), turn.study.blocks_left());
             let late = is_late && blocks > 0 && more.saturating_add(turn.overtime) > OVERTIME;
-            let block = underway.block_time();
+            let block = turn.study.block_time();
             let left = block.saturating_mul(more);
             (turn.is_open() && !late).then_some(Waiting { place, blocks, block, left })
         };
@@ -101,25 +148,36 @@ impl<'a> Turns<'a> {
 
     /// Gives each study its part of the error rate, according to the claims of all studies.
     fn share_out(&mut self) {
-        let claims = self.all.iter().map(|turn| turn.claims);
+        let claims = self.all.iter().map(|turn| &turn.claims);
         self.share = together::share(self.share.studies, claims);
         let share = self.share;
-        self.all.iter_mut().for_each(|turn| turn.running.underway_mut().share_error_rate(share));
+        self.all.iter_mut().for_each(|turn| turn.study.share_error_rate(share));
     }
 }
 
-impl Turn<'_> {
+impl Turns<Running<'_>> {
+    /// Ends all studies and returns them in order.
+    pub fn end(self, interrupted: bool) -> Vec<Done> {
+        let end = |turn: Turn<Running>| {
+            let open = interrupted && !turn.study.is_settled();
+            let end = turn.end.unwrap_or(if open { End::Interrupted } else { End::Complete });
+            turn.study.end(end)
+        };
+        self.all.into_iter().map(end).collect()
+    }
+}
+
+impl<S: TakesTurns> Turn<S> {
     /// Whether the study can continue and has no verdict yet.
     fn is_open(&self) -> bool {
-        self.end.is_none() && !self.running.underway().is_settled()
+        self.end.is_none() && !self.study.is_settled()
     }
 
-    /// Finds the claim of this study, as one of `studies`.
+    /// Finds the claims of this study, as one of `studies`.
     fn claim(&mut self, studies: u32) {
-        let underway = self.running.underway_mut();
         // A study that broke has no verdict, whatever its trials show.
-        self.claims = match self.end.is_none() && underway.blocks() > 0 {
-            true => Claims::of(studies, |share| underway.state_with(share)),
+        self.claims = match self.end.is_none() && self.study.blocks() > 0 {
+            true => Claims::of(studies, |share| self.study.state_with(share)),
             false => Claims::default(),
         };
     }
@@ -140,6 +198,63 @@ fn next(mut all: Vec<Waiting>, left: Duration) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A study that says `not-affected` with two parts of the error rate, until a trial hangs.
+    struct Fake {
+        /// Whether the next block is interrupted because one of its trials hangs.
+        hangs: bool,
+        has_hung: bool,
+        share: Option<Share>,
+    }
+
+    impl TakesTurns for Fake {
+        fn run_block(&mut self) -> Option<End> {
+            self.has_hung = self.hangs;
+            self.hangs.then_some(End::Interrupted)
+        }
+
+        fn show(&mut self, _: usize, _: usize, _: Duration) {}
+
+        fn blocks(&self) -> u32 {
+            9
+        }
+
+        fn blocks_left(&self) -> u32 {
+            1
+        }
+
+        fn block_time(&self) -> Duration {
+            Duration::from_secs(1)
+        }
+
+        fn is_settled(&self) -> bool {
+            !self.hangs
+        }
+
+        fn state_with(&mut self, share: Share) -> State {
+            match !self.has_hung && share.not_affected >= 2 {
+                true => State::NotAffected,
+                false => State::Inconclusive,
+            }
+        }
+
+        fn share_error_rate(&mut self, share: Share) {
+            self.share = Some(share);
+        }
+    }
+
+    #[test]
+    fn a_claim_that_an_interrupted_block_withdraws_no_longer_counts_for_the_others() {
+        let fake = |hangs| Fake { hangs, has_hung: false, share: None };
+        let until = Instant::now() + Duration::from_secs(600);
+        let mut turns = Turns::new(vec![fake(true), fake(false)], until);
+        let share_of = |turns: &Turns<Fake>, place: usize| {
+            turns.all[place].study.share.map(|share| share.not_affected)
+        };
+        assert_eq!(share_of(&turns, 1), Some(2));
+        assert!(!turns.run_block());
+        assert_eq!(share_of(&turns, 1), Some(1));
+    }
 
     fn waiting(all: &[(u32, u64)]) -> Vec<Waiting> {
         let one = |(place, (blocks, left)): (usize, &(u32, u64))| Waiting {

@@ -3,6 +3,7 @@
 use super::part::{Groups, Language, Part};
 use super::settings::{Defines, Read, field, ms, us};
 use scenarios::cpu_quota::CpuQuotaParams;
+use scenarios::params::Time;
 
 /// Its part.
 pub const PART: Part = Part {
@@ -15,6 +16,8 @@ pub const PART: Part = Part {
 
 fn defines(control: Read, case: Read) -> Result<Defines, String> {
     let (control, case): (CpuQuotaParams, CpuQuotaParams) = (control.params()?, case.params()?);
+    field!(control.burst).is(&Time::ZERO)?;
+    field!(case.burst).is(&Time::ZERO)?;
     let spread = field!(case.on_cpus).within(1..=200)?;
     Ok(vec![
         ("CPUS", spread.to_string()),
@@ -27,4 +30,26 @@ fn defines(control: Read, case: Read) -> Result<Defines, String> {
         ("WAKE_US", us(case.wake).to_string()),
         ("DURATION_MS", ms(case.duration).to_string()),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::testing::arm;
+    use model::{Arm, Role};
+    use scenarios::params::Params;
+
+    #[test]
+    fn a_program_has_no_burst() {
+        let of = |burst| {
+            let params =
+                CpuQuotaParams { on_cpus: 2, threads: 3, burst, ..CpuQuotaParams::default() };
+            let case = Arm { settings: params.settings(), ..arm("spread", Role::Case) };
+            let read = Read::new(&case, &[]);
+            defines(read, read).map(|defines| defines.len())
+        };
+        assert_eq!(of(Time::ZERO), Ok(9));
+        let refused = of(Time::ms(4)).unwrap_err();
+        assert!(refused.starts_with("there is none with --burst 4ms"), "{refused}");
+    }
 }

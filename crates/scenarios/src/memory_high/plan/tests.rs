@@ -33,8 +33,13 @@ fn the_control_differs_by_the_limit_alone() {
     assert_eq!(control.limit, Size::mib(96));
     assert_eq!(control, MemoryHighParams { limit: Size::mib(96), ..case.clone() });
     // A limit that is already high enough stays. Then control and case are equal.
-    let enough = MemoryHighParams { limit: Size::mib(200), ..case };
+    let enough = MemoryHighParams { limit: Size::mib(200), ..case.clone() };
     assert_eq!(enough.control(), enough);
+    // Three units of 64 MiB are kept.
+    let units = MemoryHighParams { need: Size::mib(129), unit: Size::mib(64), ..case.clone() };
+    assert_eq!(units.control().limit, Size::mib(256));
+    let nothing = MemoryHighParams { unit: Size::bytes(0), ..case };
+    assert_eq!(nothing.enough(), Size::mib(96), "such as in a record of somebody else");
 }
 
 #[test]
@@ -60,6 +65,16 @@ fn what_the_machine_has_no_room_for_is_refused() {
     let path = roots.sys.join("fs/cgroup/memory.max").display().to_string();
     let above = BadQuota::MemoryAbove { path, limit_bytes: 48 << 20, needed_bytes: 96 << 20 };
     assert_eq!(refused, ScenarioError::Unusable(Problem::Group(above.into())));
+}
+
+#[test]
+fn a_limit_far_above_the_need_takes_no_memory() {
+    let high = MemoryHighParams { limit: Size::tib(1), ..MemoryHighParams::default() };
+    let (_dir, roots) = tree(1 << 20, "", &[("memory.max", "134217728\n")]);
+    let machine = Machine::default();
+    let otps = crate::erlang::Otps::default();
+    let host = Host { roots: &roots, machine: &machine, otps: &otps };
+    assert_eq!(check_room(&high, &home(&host).unwrap(), &host), Ok(()));
 }
 
 #[test]
