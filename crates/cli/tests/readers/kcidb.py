@@ -1,6 +1,5 @@
-"""Runs the query of docs/fleet.md for KCIDB in a folder with what census --parquet wrote and an
-inventory, holds what it wrote to the schemas of KCIDB's own package, and prints how many tests have
-each status."""
+"""Runs docs/kcidb.sql in a folder with what census --parquet wrote and an inventory, holds what it
+wrote to the schemas of KCIDB's own package, and prints how many tests have each status."""
 
 import json
 import os
@@ -10,8 +9,7 @@ from pathlib import Path
 import duckdb
 from kcidb_io import schema
 
-docs = Path(__file__).resolve().parents[4] / "docs/fleet.md"
-query = docs.read_text(encoding="utf-8").split("### KCIDB\n")[1].split("```sql\n")[1].split("```")[0]
+query = (Path(__file__).resolve().parents[4] / "docs/kcidb.sql").read_text(encoding="utf-8")
 os.chdir(sys.argv[1])
 duckdb.sql(query)
 with open("kcidb.json", encoding="utf-8") as file:
