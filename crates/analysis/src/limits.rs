@@ -2,7 +2,7 @@
 
 use crate::blocks::{Study, judged_unit};
 use crate::evidence::Evidence;
-use crate::missed::figure_lacking;
+use crate::missed::{control_hung, figure_lacking};
 use crate::quantile::count;
 use crate::rank_sum::differences_to_leave_out;
 use model::record::Plan;
@@ -75,9 +75,11 @@ fn what_would_settle(plan: &Plan, study: &Study, evidence: &Evidence, hung: bool
         return Caveat::NeedsBlocks { least: plan.min_blocks, most: plan.max_blocks };
     }
     if evidence.state(thresholds) != State::Inconclusive {
-        let lacking = figure_lacking(plan, study).filter(|_| !hung);
-        let other = if hung { Caveat::HangRulesOut } else { Caveat::NeedsQuietBlocks };
-        return lacking.unwrap_or(other);
+        if hung {
+            return Caveat::HangRulesOut;
+        }
+        let hidden = figure_lacking(plan, study).or_else(|| control_hung(plan, study));
+        return hidden.unwrap_or(Caveat::NeedsQuietBlocks);
     }
     match evidence.blocks_to_settle(thresholds, MOST_BLOCKS) {
         Some(blocks) => Caveat::MoreBlocks {

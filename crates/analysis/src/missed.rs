@@ -108,20 +108,32 @@ fn nine_of_ten(blocks: usize) -> usize {
     (blocks as f64 * SHARE_OF_BLOCKS).ceil() as usize
 }
 
-/// The first case that gave no figure in so many blocks that the others do not rule out a stall.
+/// The case that gave no figure in so many blocks that the others do not rule out a stall. Of
+/// several cases, the one for which these blocks are the most.
 pub(crate) fn figure_lacking(plan: &Plan, study: &Study) -> Option<Caveat> {
-    study.cases.iter().find_map(|case| {
+    let too_many = |case: &&&Arm| {
+        let whole = study.pairs(&study.control_of(case).id, &case.id).count();
+        whole < nine_of_ten(whole + study.lacking(case).of_stall())
+    };
+    let most = |case: &&&Arm| study.lacking(case).of_stall();
+    let case = study.cases.iter().filter(too_many).max_by_key(most)?;
+    let lacking = study.lacking(case);
+    Some(Caveat::FigureLacking {
+        arm: case.id.clone(),
+        measure: plan.judging.measure.to_string(),
+        blocks: count(lacking.arm),
+        control: study.control_of(case).id.clone(),
+        control_blocks: count(lacking.control),
+    })
+}
+
+/// The first control that hung, of a case whose stall would not show.
+pub(crate) fn control_hung(plan: &Plan, study: &Study) -> Option<Caveat> {
+    study.cases.iter().filter(|case| shows_above(plan, study, case).is_none()).find_map(|case| {
         let control = &study.control_of(case).id;
-        let whole = study.pairs(control, &case.id).count();
-        let lacking = study.lacking(case);
-        let too_many = whole < nine_of_ten(whole + lacking.of_stall());
-        too_many.then(|| Caveat::FigureLacking {
-            arm: case.id.clone(),
-            measure: plan.judging.measure.to_string(),
-            blocks: count(lacking.arm),
-            control: control.clone(),
-            control_blocks: count(lacking.control),
-        })
+        let hung = study.pairs(control, &case.id).filter(|(control, _)| control.is_infinite());
+        let blocks = count(hung.count());
+        (blocks > 0).then(|| Caveat::ControlHung { control: control.clone(), blocks })
     })
 }
 

@@ -278,6 +278,8 @@ fn a_case_that_hung_beside_a_control_that_hung_does_not_show_that_there_is_no_st
     assert!(outcome.test.e_value_not_affected >= 20.0, "{outcome:?}");
     assert_eq!((outcome.state, outcome.test.missed), (State::Inconclusive, None));
     assert_eq!(state_of(&arms, "busy"), Some(State::Inconclusive));
+    let why = Caveat::ControlHung { control: "control".to_owned(), blocks: 10 };
+    assert!(outcome.caveats.contains(&why), "{outcome:?}");
     // Two of twenty blocks are no more than the noise that is left out.
     let (arms, outcome) = study(10);
     assert_eq!(outcome.state, State::NotAffected);

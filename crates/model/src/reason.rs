@@ -332,6 +332,14 @@ pub enum Caveat {
         /// Number of blocks in which the control gave no figure and the case gave one.
         control_blocks: u32,
     },
+    /// The test alone would say not-affected, but the control of a case hung in so many blocks that
+    /// a stall would not show.
+    ControlHung {
+        /// The control.
+        control: String,
+        /// Number of blocks in which it hung.
+        blocks: u32,
+    },
     /// A verdict needs whole blocks.
     NeedsBlocks {
         /// The least number of blocks that is usually needed.

@@ -90,6 +90,19 @@ fn a_study_that_a_hang_keeps_open_goes_on() {
 }
 
 #[test]
+fn a_study_in_which_a_control_hung_too_goes_on() {
+    let mut hung = without_a_stall();
+    let plan = hung.plan.clone();
+    let in_some = hung.trials.iter_mut().filter(|trial| trial.block % 4 == 0);
+    in_some.for_each(|trial| trial.observation.hang = true);
+    let judgement = scenarios::judge(&hung);
+    assert_eq!(judgement.state, State::Inconclusive);
+    let test = judgement.test.unwrap();
+    assert!(test.e_value_not_affected >= test.threshold_not_affected.unwrap(), "{test:?}");
+    assert!(undecided(hung, &plan, &Machine::default()).is_some());
+}
+
+#[test]
 fn a_study_of_a_check_that_goes_on_alone_keeps_its_share_of_the_error_rate() {
     let mut of_check = left_open();
     let alone = of_check.plan.clone();

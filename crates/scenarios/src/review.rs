@@ -93,7 +93,7 @@ pub(crate) fn apply(review: Review, arms: &mut [ArmResult], outcome: &mut Outcom
         outcome.state = State::Inconclusive;
         outcome.reasons.splice(0..0, whys);
         // More blocks like these would not settle the study. What would settle it comes first.
-        outcome.caveats.retain(is_of_the_machine);
+        outcome.caveats.retain(stays);
         outcome.caveats.splice(0..0, settles);
         outcome.suggestions.extend(suggestions);
     }
@@ -103,14 +103,16 @@ pub(crate) fn apply(review: Review, arms: &mut [ArmResult], outcome: &mut Outcom
     outcome.caveats.extend(caveats);
 }
 
-/// Whether a caveat holds for any verdict.
-fn is_of_the_machine(caveat: &Caveat) -> bool {
+/// Whether a caveat holds for any verdict, or whatever a review objects to.
+fn stays(caveat: &Caveat) -> bool {
     matches!(
         caveat,
         Caveat::LeftOut { .. }
             | Caveat::Emulated
             | Caveat::SharedMachine
             | Caveat::CarryOver(_)
+            | Caveat::FigureLacking { .. }
+            | Caveat::ControlHung { .. }
             | Caveat::WashedOut(_)
             | Caveat::Doubt(_)
     )

@@ -127,6 +127,7 @@ fn caveats() -> Vec<Value> {
         "hang-rules-out".into(),
         json!({ "figure-lacking": { "arm": "busy-10", "measure": "late", "blocks": 4,
             "control": "twin-10", "control_blocks": 0 } }),
+        json!({ "control-hung": { "control": "twin-10", "blocks": 3 } }),
         json!({ "needs-blocks": { "least": 6, "most": 24 } }),
         "needs-case".into(),
         "needs-control".into(),

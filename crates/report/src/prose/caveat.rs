@@ -84,6 +84,12 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
             plain(control),
             plural((*control_blocks).into(), "block")
         ),
+        Caveat::ControlHung { control, blocks } => format!(
+            "The test alone would say not-affected, but {} hung in {}, and no stall shows in these. \
+             Stop other programs, and run more blocks.",
+            plain(control),
+            plural((*blocks).into(), "block")
+        ),
         Caveat::NeedsBlocks { least, most } => format!(
             "A verdict needs complete blocks, usually {least} or more; --samples {most} runs \
              {most} blocks."

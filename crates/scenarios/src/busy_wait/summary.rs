@@ -29,10 +29,14 @@ fn affected(arms: &[ArmResult]) -> impl Iterator<Item = &ArmResult> {
     arms.iter().filter(|arm| arm.role == Role::Case && arm.state == Some(State::Affected))
 }
 
-/// The kind of stall: only under a quota, or already in a case without one.
+/// The kind of stall: only under a quota, or already in a case without one. All cases together may
+/// be affected though none is alone.
 fn kind(plan: &Plan, arms: &[ArmResult]) -> &'static str {
     let has_none = |case: &ArmResult| planned(plan, &case.id).and_then(quota_of).is_none();
-    match affected(arms).any(has_none) {
+    let all_together = affected(arms).next().is_none();
+    let cases = arms.iter().filter(|arm| arm.role == Role::Case);
+    let blamed = |case: &&ArmResult| all_together || case.state == Some(State::Affected);
+    match cases.filter(blamed).any(has_none) {
         true => "latency",
         false => "latency-under-quota",
     }
@@ -130,6 +134,16 @@ mod tests {
     fn summary_of(state: State, quota: &str) -> Summary {
         let outcome = Outcome::new(state, measure::P99, Test::default());
         summary(&plan_of(quota), &outcome, &results(state))
+    }
+
+    #[test]
+    fn cases_that_are_affected_only_together_have_the_kind_of_one_without_a_quota() {
+        let kind = |quota| {
+            let outcome = Outcome::new(State::Affected, measure::P99, Test::default());
+            summary(&plan_of(quota), &outcome, &results(State::Inconclusive)).kind
+        };
+        assert_eq!(kind("none").as_deref(), Some("latency"));
+        assert_eq!(kind("0.5").as_deref(), Some("latency-under-quota"));
     }
 
     #[test]

@@ -63,12 +63,13 @@ fn suggestions(state: State, plan: &Plan) -> Vec<Suggestion> {
     }
 }
 
-/// A simulation of the same load and quota on a machine with many CPUs, by the rules of one kernel.
+/// A simulation of the same quota on a machine with many CPUs, by the rules of one kernel: with the
+/// same load, or, for this kernel, with a thread on each CPU.
 fn simulated(params: &CpuQuotaParams, kernel: Option<&str>) -> Run {
     let mut parameters = Settings::default();
     let number = |count: u32| Value::Number(count.into());
     parameters.set("cpus", number(SIMULATED_CPUS));
-    parameters.set("threads", number(simulated_threads(params)));
+    parameters.set("threads", number(simulated_threads(params, kernel.is_none())));
     parameters.set("fast", number(params.fast));
     parameters.set("sleep", Value::Text(params.wake.to_string()));
     parameters.set("quota", Value::Text(params.quota.to_string()));
@@ -79,11 +80,14 @@ fn simulated(params: &CpuQuotaParams, kernel: Option<&str>) -> Run {
     Run { command: Command::Sim, scenario: META.id.to_owned(), parameters }
 }
 
-/// The threads of the simulation: as many as were asked for. If their number was left open, the
-/// busy ones and one more per CPU, as in the study.
-fn simulated_threads(params: &CpuQuotaParams) -> u32 {
+/// The threads of the simulation: as many as were asked for. If their number was left open, or the
+/// question is what more CPUs do, the busy ones and one more per CPU.
+fn simulated_threads(params: &CpuQuotaParams, more_cpus: bool) -> u32 {
     let left_open = params.threads == params.on_cpus.saturating_add(params.fast);
-    if left_open { SIMULATED_CPUS.saturating_add(params.fast) } else { params.threads }
+    match left_open || more_cpus {
+        true => SIMULATED_CPUS.saturating_add(params.fast),
+        false => params.threads,
+    }
 }
 
 /// A figure in percent of the quota.
@@ -155,13 +159,14 @@ mod tests {
 
     #[test]
     fn a_simulation_has_the_load_of_the_study() {
-        let of = |changed: &[(&str, &str)]| {
+        let of = |changed: &[(&str, &str)], kernel| {
             let case = CpuQuotaParams::of(&settings(&META, changed)).unwrap();
-            let run = simulated(&case, None);
+            let run = simulated(&case, kernel);
             ["threads", "fast", "sleep"].map(|name| value_of(&run.parameters, name).unwrap())
         };
-        assert_eq!(of(&[("threads", "5"), ("on-cpus", "4")]), ["65", "1", "3ms"]);
+        assert_eq!(of(&[("threads", "5"), ("on-cpus", "4")], Some("5.7")), ["65", "1", "3ms"]);
         let own = [("threads", "9"), ("on-cpus", "4"), ("fast", "2"), ("wake", "2ms")];
-        assert_eq!(of(&own), ["9", "2", "2ms"]);
+        assert_eq!(of(&own, Some("5.7")), ["9", "2", "2ms"]);
+        assert_eq!(of(&own, None), ["66", "2", "2ms"], "a larger machine has more to do");
     }
 }

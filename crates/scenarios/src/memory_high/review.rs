@@ -44,7 +44,7 @@ fn not_limited(params: &MemoryHighParams, case: &ArmResult) -> Option<MemoryHigh
     // makes room, and the group stays at its limit.
     if params.by == By::High && !params.swap.is_yes() {
         let over = median(measure::OVER)?;
-        let wanted = 100.0 * (params.need.get() as f64 / params.limit.get() as f64 - 1.0);
+        let wanted = 100.0 * (params.kept() as f64 / params.limit.get() as f64 - 1.0);
         let least = if wanted > CLEARLY_ABOVE { CLEARLY_ABOVE } else { SLEEPS_FROM };
         let hardly = wanted > SLEEPS_FROM && over < least;
         let over = Amount::exact(over, Unit::Percent);
@@ -52,7 +52,7 @@ fn not_limited(params: &MemoryHighParams, case: &ArmResult) -> Option<MemoryHigh
     }
     let happened = |name| median(name).is_some_and(|count| count > 0.0);
     let reached = [measure::EVENTS, measure::KILLS].into_iter().any(happened);
-    let wanted = params.need.get() > params.limit.get();
+    let wanted = params.kept() > params.limit.get();
     (wanted && !reached).then_some(MemoryHighFact::NotAtLimit { need, limit })
 }
 
@@ -124,6 +124,16 @@ mod tests {
         assert_eq!(limit("96MiB"), (State::NotAffected, None));
         assert_eq!(limit("65024KiB"), (State::NotAffected, None), "0.8% below the need");
         assert_eq!(limit("62MiB"), (State::Inconclusive, Some("hardly-above".to_owned())));
+    }
+
+    #[test]
+    fn the_worker_needs_whole_units() {
+        let units = [("need", "33MiB"), ("unit", "32MiB"), ("limit", "40MiB")];
+        let never = (State::Inconclusive, Some("hardly-above".to_owned()));
+        assert_eq!(reviewed(&units, &[("over", 0.0)]), never);
+        let max = [units[0], units[1], units[2], ("by", "max")];
+        let never = (State::Inconclusive, Some("not-at-limit".to_owned()));
+        assert_eq!(reviewed(&max, &[("events", 0.0), ("kills", 0.0)]), never);
     }
 
     #[test]

@@ -143,14 +143,16 @@ fn one_thread(
         round.before()?;
         let asked = Instant::now();
         lock.take();
+        let section = Section::begin(spec);
         if let Some(extension) = &extension {
             extension.begin();
         }
         let taken = Instant::now();
-        let work_ns = section(&mut round, spec);
+        let faults_ns = round.inside();
         let held_ns = time::whole_ns(taken.elapsed());
         lock.let_go();
         counts.extended += u64::from(extension.as_ref().is_some_and(Extension::end));
+        let work_ns = section.work_ns(faults_ns);
         round.outside();
         counts.rounds += 1;
         counts.note(time::whole_ns(taken - asked), held_ns, work_ns);
@@ -161,15 +163,30 @@ fn one_thread(
     Ok(counts)
 }
 
-/// Does the work of a section. Returns its CPU time in nanoseconds: as measured if the section is
-/// long, else its nominal time and its page faults.
-fn section(round: &mut Round, spec: &Spec) -> u64 {
-    if spec.inside_ns < LONG_NS {
-        return spec.inside_ns + round.inside();
+/// The work of a section: its nominal time, or the thread's CPU time at its begin. Reading that
+/// time is a system call, which ends an extension of the time slice. So it is read before an
+/// extension is asked for and after the lock is free.
+enum Section {
+    Nominal(u64),
+    Measured(u64),
+}
+
+impl Section {
+    fn begin(spec: &Spec) -> Self {
+        match spec.inside_ns < LONG_NS {
+            true => Section::Nominal(spec.inside_ns),
+            false => Section::Measured(time::thread_cpu_ns()),
+        }
     }
-    let before = time::thread_cpu_ns();
-    round.inside();
-    time::thread_cpu_ns().saturating_sub(before)
+
+    /// Its CPU time in nanoseconds: as measured if the section is long, else its nominal time and
+    /// its page faults.
+    fn work_ns(self, faults_ns: u64) -> u64 {
+        match self {
+            Section::Nominal(ns) => ns + faults_ns,
+            Section::Measured(before) => time::thread_cpu_ns().saturating_sub(before),
+        }
+    }
 }
 
 impl ThreadCounts {
@@ -298,8 +315,13 @@ mod tests {
         let of = |inside_ns| Spec { inside_ns, ..spec() };
         // Its work takes 40 times as long as its nominal time, or less if the CPU's clock rises.
         let mut round = Round::new(&of(40 * LONG_NS), cost).unwrap();
-        assert!(section(&mut round, &of(LONG_NS)) > 2 * LONG_NS);
-        assert_eq!(section(&mut round, &of(LONG_NS - 1)), LONG_NS - 1);
+        let mut work_ns = |spec: &Spec| {
+            let section = Section::begin(spec);
+            let faults_ns = round.inside();
+            section.work_ns(faults_ns)
+        };
+        assert!(work_ns(&of(LONG_NS)) > 2 * LONG_NS);
+        assert_eq!(work_ns(&of(LONG_NS - 1)), LONG_NS - 1);
     }
 
     #[test]
