@@ -68,7 +68,9 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
     let coarse = too_coarse(plan, arms, &study);
     let missed = missed(plan, trials, arms, &study);
     let state = sufficient::state(&tested, !doubts.machine.is_empty());
-    let mut reasons = Vec::new();
+    // Doubts alone do not rule out not-affected.
+    let mut reasons: Vec<Reason> =
+        coarse.into_iter().filter(|_| state == State::Inconclusive).collect();
     let any_hung = !hung(trials, &study).is_empty();
     let mut caveats = limits(plan, arms, &study, &evidence, state, any_hung);
     match state {
@@ -78,7 +80,6 @@ pub fn decide(plan: &Plan, trials: &[Trial], arms: &[ArmResult], ground: Ground)
         }
         _ => reasons.extend(doubts.all().cloned().map(Reason::Doubt)),
     }
-    reasons.extend(coarse.filter(|_| state == State::Inconclusive));
     if ground.emulated {
         caveats.push(Caveat::Emulated);
     }

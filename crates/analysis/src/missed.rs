@@ -127,14 +127,25 @@ pub(crate) fn figure_lacking(plan: &Plan, study: &Study) -> Option<Caveat> {
     })
 }
 
-/// The first control that hung, of a case whose stall would not show.
+/// The first case whose stall would not show because its control hung, in that block or in others
+/// beside blocks in which the case gave no figure.
 pub(crate) fn control_hung(plan: &Plan, study: &Study) -> Option<Caveat> {
     study.cases.iter().filter(|case| shows_above(plan, study, case).is_none()).find_map(|case| {
         let control = &study.control_of(case).id;
         let hung = study.pairs(control, &case.id).filter(|(control, _)| control.is_infinite());
         let blocks = count(hung.count());
-        (blocks > 0).then(|| Caveat::ControlHung { control: control.clone(), blocks })
+        (blocks > 0).then(|| Caveat::ControlHung {
+            arm: case.id.clone(),
+            control: control.clone(),
+            blocks,
+            lacking: count(study.lacking(case).of_stall()),
+        })
     })
+}
+
+/// The least number of blocks of which this many may hide a stall.
+pub fn blocks_beside(hidden: u32) -> u32 {
+    (f64::from(hidden) / (1.0 - SHARE_OF_BLOCKS) - 1e-9).ceil() as u32
 }
 
 /// Whether a stall of an arm would show: it stands out from the noise of nine blocks of ten

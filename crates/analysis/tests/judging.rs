@@ -278,8 +278,23 @@ fn a_case_that_hung_beside_a_control_that_hung_does_not_show_that_there_is_no_st
     assert!(outcome.test.e_value_not_affected >= 20.0, "{outcome:?}");
     assert_eq!((outcome.state, outcome.test.missed), (State::Inconclusive, None));
     assert_eq!(state_of(&arms, "busy"), Some(State::Inconclusive));
-    let why = Caveat::ControlHung { control: "control".to_owned(), blocks: 10 };
-    assert!(outcome.caveats.contains(&why), "{outcome:?}");
+    let why = |blocks, lacking| {
+        let [arm, control] = ["busy", "control"].map(str::to_owned);
+        Caveat::ControlHung { arm, control, blocks, lacking }
+    };
+    assert!(outcome.caveats.contains(&why(10, 0)), "{outcome:?}");
+    assert_eq!(tailback_analysis::missed::blocks_beside(10), 100);
+    // One that hung beside two without a figure: three of twenty.
+    let mut trials = blocks(20, 0.0, 0.0, 0.0);
+    for trial in &mut trials {
+        match (trial.arm.as_str(), trial.block) {
+            ("control", 0) => trial.observation.hang = true,
+            ("busy", 1 | 2) => trial.observation.measures.clear(),
+            _ => {}
+        }
+    }
+    let (_, outcome) = judge(&plan, &trials);
+    assert!(outcome.caveats.contains(&why(1, 2)), "{outcome:?}");
     // Two of twenty blocks are no more than the noise that is left out.
     let (arms, outcome) = study(10);
     assert_eq!(outcome.state, State::NotAffected);

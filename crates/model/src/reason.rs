@@ -332,13 +332,17 @@ pub enum Caveat {
         /// Number of blocks in which the control gave no figure and the case gave one.
         control_blocks: u32,
     },
-    /// The test alone would say not-affected, but the control of a case hung in so many blocks that
-    /// a stall would not show.
+    /// The test alone would say not-affected, but the control of a case hung, and so many blocks
+    /// would not show a stall of the case.
     ControlHung {
+        /// The case.
+        arm: String,
         /// The control.
         control: String,
-        /// Number of blocks in which it hung.
+        /// Number of blocks in which the control hung.
         blocks: u32,
+        /// Number of blocks in which the case alone gave no figure.
+        lacking: u32,
     },
     /// A verdict needs whole blocks.
     NeedsBlocks {
@@ -353,4 +357,17 @@ pub enum Caveat {
     NeedsControl,
     /// A caveat that only the scenario knows.
     Scenario(Fact),
+}
+
+impl Caveat {
+    /// Whether more blocks may settle the study, or have to be added to those that it has.
+    pub fn needs_blocks(&self) -> bool {
+        matches!(
+            self,
+            Caveat::MoreBlocks { goes_on: true, .. }
+                | Caveat::NeverSettles { .. }
+                | Caveat::FigureLacking { .. }
+                | Caveat::ControlHung { .. }
+        )
+    }
 }

@@ -9,7 +9,7 @@ use crate::prose::{self, Prose, Step, plain};
 use crate::shown::Shown;
 use model::prose::figures;
 use model::scenario::MeasureMeta;
-use model::{ArmResult, Judged, Machine, Meta, Role, State, Suggestion, Trial};
+use model::{ArmResult, Caveat, Judged, Machine, Meta, Role, State, Suggestion, Trial};
 use std::fmt::Write as _;
 
 /// Most heat maps of a text.
@@ -251,8 +251,12 @@ fn further(text: &mut String, shown: &Shown, look: Look) {
 
 /// Whether more blocks would settle the verdict, and a command runs them.
 fn goes_on(record: &Judged) -> bool {
-    let on =
-        |caveat: &model::Caveat| matches!(caveat, model::Caveat::MoreBlocks { goes_on: true, .. });
+    let until_settled = record.plan.stop_when_settled;
+    let on = |caveat: &Caveat| match caveat {
+        Caveat::MoreBlocks { goes_on, .. } => *goes_on,
+        Caveat::ControlHung { .. } => until_settled,
+        _ => false,
+    };
     record.judgement.caveats.iter().any(on) && crate::repro::can_continue(record)
 }
 
@@ -346,7 +350,7 @@ pub fn host(machine: &Machine) -> String {
 mod tests {
     use super::*;
     use crate::testing;
-    use model::{Caveat, FixOutcome, Headline, Reason};
+    use model::{FixOutcome, Headline, Reason};
     use textwrap::core::display_width;
 
     fn shown<'a>(record: &'a Judged, meta: &'a Meta) -> Shown<'a> {

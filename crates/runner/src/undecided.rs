@@ -5,7 +5,7 @@
 //! resumed at any time.
 
 use model::record::Plan;
-use model::{Arm, Caveat, Ended, Facts, Judgement, Machine, Role, State, Trial};
+use model::{Arm, Caveat, Ended, Facts, Judgement, Machine, Reason, Role, State};
 use std::collections::BTreeSet;
 
 /// The plan that continues an undecided study, and its record. `None` if the record is of another
@@ -32,7 +32,7 @@ pub fn undecided(old: Facts, plan: &Plan, machine: &Machine) -> Option<(Plan, Fa
         return None;
     }
     let judgement = scenarios::judge(&old);
-    if judgement.state != State::Inconclusive || suffices(&old, &judgement) {
+    if judgement.state != State::Inconclusive || suffices(&judgement) {
         return None;
     }
     let mut old = old;
@@ -67,22 +67,14 @@ fn arms(old: &Plan, new: &Plan) -> Vec<Arm> {
 }
 
 /// Whether the evidence of the deciding figure is beyond a threshold already, and nothing else
-/// keeps the study open: another figure that more blocks may settle, a trial that hung, or a figure
-/// that a stall may have removed. If these were forgotten, a new study could be made until it shows
+/// keeps the study open: another figure that more blocks may settle, a case that hung, or blocks
+/// that would not show a stall. If these were forgotten, a new study could be made until it shows
 /// none.
-fn suffices(old: &Facts, judgement: &Judgement) -> bool {
-    let needs_blocks = |caveat: &Caveat| {
-        matches!(
-            caveat,
-            Caveat::MoreBlocks { goes_on: true, .. }
-                | Caveat::NeverSettles { .. }
-                | Caveat::FigureLacking { .. }
-        )
-    };
-    let is_fix = |id: &str| old.plan.arms.iter().any(|arm| arm.id == id && arm.role == Role::Fix);
-    // A control that hung matters too: no stall shows in that block.
-    let hung = |trial: &Trial| trial.observation.hang && !is_fix(&trial.arm);
-    let is_open = judgement.caveats.iter().any(needs_blocks) || old.trials.iter().any(hung);
+fn suffices(judgement: &Judgement) -> bool {
+    let hung = |reason: &Reason| matches!(reason, Reason::Hung { .. });
+    let is_open = judgement.caveats.iter().any(Caveat::needs_blocks)
+        || judgement.reasons.iter().any(hung)
+        || !judgement.open.is_empty();
     !is_open
         && judgement.test.as_ref().is_some_and(|test| {
             test.e_value_affected >= test.threshold

@@ -284,6 +284,12 @@ fn judge_also(
             outcome.reasons.insert(0, Reason::NotSettledIn { measure: other.measure, why });
             outcome.caveats = other.caveats;
         }
+        // More blocks may settle the other figure, even if they do not settle the first one.
+        (State::Inconclusive, State::Inconclusive)
+            if other.caveats.iter().any(Caveat::needs_blocks) =>
+        {
+            outcome.open.push(other.measure);
+        }
         _ => {}
     }
     // A brief is judged by this rule alone.
@@ -387,10 +393,21 @@ pub fn blocks_left(plan: &Plan, judgement: &Judgement, blocks: u32) -> u32 {
     let more = judgement.caveats.iter().find_map(|caveat| match caveat {
         Caveat::MoreBlocks { more, .. } => Some(*more),
         Caveat::NeverSettles { blocks } => Some(*blocks),
+        Caveat::FigureLacking { blocks: lacking, control_blocks, .. } => {
+            Some(more_beside(lacking.saturating_sub(*control_blocks), blocks))
+        }
+        Caveat::ControlHung { blocks: hung, lacking, .. } => {
+            Some(more_beside(hung.saturating_add(*lacking), blocks))
+        }
         _ => None,
     });
     let clean = analysis::blocks_to_not_affected(plan).saturating_sub(blocks);
     more.unwrap_or(clean).max(plan.min_blocks.saturating_sub(blocks)).max(1)
+}
+
+/// How many blocks that show a stall have to follow `blocks` of which this many do not.
+fn more_beside(hidden: u32, blocks: u32) -> u32 {
+    analysis::missed::blocks_beside(hidden).saturating_sub(blocks)
 }
 
 /// The reason that the time was over before the study was settled. This is the only reason for

@@ -113,6 +113,7 @@ fn stays(caveat: &Caveat) -> bool {
             | Caveat::CarryOver(_)
             | Caveat::FigureLacking { .. }
             | Caveat::ControlHung { .. }
+            | Caveat::HangRulesOut
             | Caveat::WashedOut(_)
             | Caveat::Doubt(_)
     )

@@ -184,6 +184,30 @@ fn an_arm_is_cleared_by_all_figures_or_by_none() {
 }
 
 #[test]
+fn a_figure_that_more_blocks_may_settle_is_open_beside_one_that_is_too_noisy() {
+    let late = "late";
+    let mut plan = plan(&[("control", Role::Control), ("case", Role::Case)]);
+    plan.also.push(Judging { measure: late.into(), ..plan.judging.clone() });
+    let of_block = |block: u32| {
+        // The control stalls in one block of four, and the case is late in one of five.
+        let lost = if block.is_multiple_of(4) { 900.0 } else { 0.0 };
+        let lateness = if block.is_multiple_of(5) { 400.0 } else { 0.0 };
+        [("control", lost, 0.0), ("case", 0.0, lateness)].map(|(arm, lost, lateness)| {
+            let mut trial = trial(block, arm, lost);
+            let figure = Measure::exact(lateness, Unit::MillisecondsPerSecond);
+            trial.observation.measures.insert(late.to_owned(), figure);
+            trial
+        })
+    };
+    let judged =
+        judge(&facts("preempted-holder", plan.clone(), (0..20).flat_map(of_block).collect()));
+    assert_eq!(judged.state, State::Inconclusive);
+    let test = judged.test.unwrap();
+    assert!(test.e_value_not_affected >= test.threshold_not_affected.unwrap(), "{test:?}");
+    assert_eq!(judged.open, [late]);
+}
+
+#[test]
 fn an_arm_of_a_study_is_not_cleared_by_the_margin_of_another() {
     let scenario = tailback_scenarios::find("mmap-lock").unwrap();
     let lost = Unit::MillisecondsPerSecond;

@@ -84,12 +84,19 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
             plain(control),
             plural((*control_blocks).into(), "block")
         ),
-        Caveat::ControlHung { control, blocks } => format!(
-            "The test alone would say not-affected, but {} hung in {}, and no stall shows in these. \
-             Stop other programs, and run more blocks.",
-            plain(control),
-            plural((*blocks).into(), "block")
-        ),
+        Caveat::ControlHung { arm, control, blocks, lacking } => {
+            let lacks = || {
+                let blocks = plural((*lacking).into(), "block");
+                format!(", and {} gave no figure in {blocks}", plain(arm))
+            };
+            format!(
+                "The test alone would say not-affected, but too many blocks would not show a \
+                 stall: {} hung in {}{}. Stop other programs, and run more blocks.",
+                plain(control),
+                plural((*blocks).into(), "block"),
+                if *lacking > 0 { lacks() } else { String::new() }
+            )
+        }
         Caveat::NeedsBlocks { least, most } => format!(
             "A verdict needs complete blocks, usually {least} or more; --samples {most} runs \
              {most} blocks."

@@ -84,9 +84,11 @@ fn simulated(params: &CpuQuotaParams, kernel: Option<&str>) -> Run {
 /// question is what more CPUs do, the busy ones and one more per CPU.
 fn simulated_threads(params: &CpuQuotaParams, more_cpus: bool) -> u32 {
     let left_open = params.threads == params.on_cpus.saturating_add(params.fast);
-    match left_open || more_cpus {
-        true => SIMULATED_CPUS.saturating_add(params.fast),
-        false => params.threads,
+    let one_per_cpu = SIMULATED_CPUS.saturating_add(params.fast);
+    match (left_open, more_cpus) {
+        (true, _) => one_per_cpu,
+        (false, true) => params.threads.max(one_per_cpu),
+        (false, false) => params.threads,
     }
 }
 
@@ -168,5 +170,7 @@ mod tests {
         let own = [("threads", "9"), ("on-cpus", "4"), ("fast", "2"), ("wake", "2ms")];
         assert_eq!(of(&own, Some("5.7")), ["9", "2", "2ms"]);
         assert_eq!(of(&own, None), ["66", "2", "2ms"], "a larger machine has more to do");
+        let many = [("threads", "200"), ("on-cpus", "4")];
+        assert_eq!(of(&many, None)[0], "200");
     }
 }

@@ -72,16 +72,16 @@ impl Default for MemoryHighParams {
 }
 
 impl MemoryHighParams {
-    /// The bytes that the worker keeps: whole units.
-    pub fn kept(&self) -> u64 {
+    /// What the worker keeps, and so needs: whole units.
+    pub fn kept(&self) -> Size {
         let need = self.need.get();
-        need.checked_next_multiple_of(self.unit.get()).unwrap_or(need)
+        Size::bytes(need.checked_next_multiple_of(self.unit.get()).unwrap_or(need))
     }
 
     /// A limit that the worker does not reach. It is the kept memory, a quarter of it, and 16 MiB
     /// for the program itself and the kernel's memory for it.
     pub fn enough(&self) -> Size {
-        let kept = self.kept();
+        let kept = self.kept().get();
         Size::bytes(kept.saturating_add(kept / 4).saturating_add(16 << 20))
     }
 

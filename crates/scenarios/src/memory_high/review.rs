@@ -39,12 +39,13 @@ pub(super) fn review(results: &Results) -> Review {
 /// limit that high answers another question: whether it is enough.
 fn not_limited(params: &MemoryHighParams, case: &ArmResult) -> Option<MemoryHighFact> {
     let median = |name: &str| case.measures.get(name).map(|measure| measure.median);
-    let (need, limit) = ((&params.need).into(), (&params.limit).into());
+    let kept = params.kept();
+    let (need, limit) = ((&kept).into(), (&params.limit).into());
     // Without swap, a group that is held back by memory.high stays above it. With swap, the kernel
     // makes room, and the group stays at its limit.
     if params.by == By::High && !params.swap.is_yes() {
         let over = median(measure::OVER)?;
-        let wanted = 100.0 * (params.kept() as f64 / params.limit.get() as f64 - 1.0);
+        let wanted = 100.0 * (kept.get() as f64 / params.limit.get() as f64 - 1.0);
         let least = if wanted > CLEARLY_ABOVE { CLEARLY_ABOVE } else { SLEEPS_FROM };
         let hardly = wanted > SLEEPS_FROM && over < least;
         let over = Amount::exact(over, Unit::Percent);
@@ -52,7 +53,7 @@ fn not_limited(params: &MemoryHighParams, case: &ArmResult) -> Option<MemoryHigh
     }
     let happened = |name| median(name).is_some_and(|count| count > 0.0);
     let reached = [measure::EVENTS, measure::KILLS].into_iter().any(happened);
-    let wanted = params.kept() > params.limit.get();
+    let wanted = kept > params.limit;
     (wanted && !reached).then_some(MemoryHighFact::NotAtLimit { need, limit })
 }
 
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_worker_needs_whole_units() {
-        let units = [("need", "33MiB"), ("unit", "32MiB"), ("limit", "40MiB")];
+        let units = [("need", "65MiB"), ("unit", "32MiB"), ("limit", "70MiB")];
         let never = (State::Inconclusive, Some("hardly-above".to_owned()));
         assert_eq!(reviewed(&units, &[("over", 0.0)]), never);
         let max = [units[0], units[1], units[2], ("by", "max")];

@@ -49,7 +49,7 @@ fn compared(
     Some(Box::new(Compared {
         file: file.into(),
         limit: (&params.limit).into(),
-        need: (&params.need).into(),
+        need: (&params.kept()).into(),
         lost: case.measures.get(measure::LOST)?.clone(),
         control: of_control(measure::LOST),
         units: case.measures.get(measure::UNITS).cloned(),

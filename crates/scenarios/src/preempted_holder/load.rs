@@ -143,11 +143,11 @@ fn one_thread(
         round.before()?;
         let asked = Instant::now();
         lock.take();
+        let taken = Instant::now();
         let section = Section::begin(spec);
         if let Some(extension) = &extension {
             extension.begin();
         }
-        let taken = Instant::now();
         let faults_ns = round.inside();
         let held_ns = time::whole_ns(taken.elapsed());
         lock.let_go();

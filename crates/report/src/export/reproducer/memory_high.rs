@@ -21,7 +21,7 @@ fn defines(_: Read, case: Read) -> Result<Defines, String> {
     Ok(vec![
         ("CPUS", "1".to_owned()),
         ("LIMIT_BYTES", bytes(case.limit)),
-        ("NEED_BYTES", bytes(case.need)),
+        ("NEED_BYTES", bytes(case.kept())),
         ("UNIT_BYTES", bytes(case.unit)),
         ("EVERY_US", us(case.every).to_string()),
         ("DURATION_MS", ms(case.duration).to_string()),
