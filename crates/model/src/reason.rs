@@ -339,9 +339,10 @@ pub enum Caveat {
         arm: String,
         /// The control.
         control: String,
-        /// Number of blocks in which the control hung.
+        /// Number of complete blocks in which the control hung.
         blocks: u32,
-        /// Number of blocks in which the case alone gave no figure.
+        /// Number of blocks in which the case alone gave no figure, less those in which the control
+        /// alone gave none.
         lacking: u32,
     },
     /// A verdict needs whole blocks.

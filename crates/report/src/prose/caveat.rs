@@ -87,13 +87,14 @@ pub fn caveat(caveat: &Caveat, meta: Option<&Meta>) -> String {
         Caveat::ControlHung { arm, control, blocks, lacking } => {
             let lacks = || {
                 let blocks = plural((*lacking).into(), "block");
-                format!(", and {} gave no figure in {blocks}", plain(arm))
+                let (arm, control) = (plain(arm), plain(control));
+                format!(", and {arm} gave no figure in {blocks} more than {control} did")
             };
             format!(
                 "The test alone would say not-affected, but too many blocks would not show a \
                  stall: {} hung in {}{}. Stop other programs, and run more blocks.",
                 plain(control),
-                plural((*blocks).into(), "block"),
+                plural((*blocks).into(), "complete block"),
                 if *lacking > 0 { lacks() } else { String::new() }
             )
         }
