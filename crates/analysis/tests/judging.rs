@@ -237,21 +237,25 @@ fn a_case_that_always_hangs_is_affected_and_its_figure_may_be_lost() {
     assert_eq!(judge(&plan, &trials).1.state, State::Inconclusive);
 }
 
+/// Twenty blocks without a stall, of which one in `every` is changed.
+fn with_each(every: u32, plan: &Plan, change: &dyn Fn(&mut Trial)) -> (Vec<ArmResult>, Outcome) {
+    let mut trials = blocks(20, 0.0, 0.0, 0.0);
+    trials.iter_mut().filter(|trial| trial.block % every == 0).for_each(change);
+    judge(plan, &trials)
+}
+
 #[test]
 fn a_case_that_was_cut_off_beside_a_control_that_hung_shows_nothing() {
     let plan = three_arms();
-    let study = |every: u32| {
-        let mut trials = blocks(20, 0.0, 0.0, 0.0);
-        for trial in trials.iter_mut().filter(|trial| trial.block % every == 0) {
-            if trial.arm == "control" {
-                trial.observation.hang = true;
-            } else {
-                let lost = Measure::at_least(900.0, Unit::MillisecondsPerSecond);
-                trial.observation.measures.insert(LOST.to_owned(), lost);
-            }
+    let cut_off = |trial: &mut Trial| {
+        if trial.arm == "control" {
+            trial.observation.hang = true;
+        } else {
+            let lost = Measure::at_least(900.0, Unit::MillisecondsPerSecond);
+            trial.observation.measures.insert(LOST.to_owned(), lost);
         }
-        judge(&plan, &trials).1
     };
+    let study = |every: u32| with_each(every, &plan, &cut_off).1;
     let outcome = study(1);
     assert_eq!((outcome.state, outcome.test.blocks), (State::Inconclusive, 20));
     assert!(outcome.test.e_value_affected < 1.0, "{outcome:?}");
@@ -265,13 +269,8 @@ fn a_case_that_was_cut_off_beside_a_control_that_hung_shows_nothing() {
 #[test]
 fn a_case_that_hung_beside_a_control_that_hung_does_not_show_that_there_is_no_stall() {
     let plan = three_arms();
-    let study = |every: u32| {
-        let mut trials = blocks(20, 0.0, 0.0, 0.0);
-        for trial in trials.iter_mut().filter(|trial| trial.block % every == 0) {
-            trial.observation.hang = trial.arm != "fixed";
-        }
-        judge(&plan, &trials)
-    };
+    let hang = |trial: &mut Trial| trial.observation.hang = trial.arm != "fixed";
+    let study = |every: u32| with_each(every, &plan, &hang);
     // The ten other blocks would be enough for the test alone. In half of all blocks no stall could
     // show.
     let (arms, outcome) = study(2);

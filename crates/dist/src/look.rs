@@ -133,19 +133,19 @@ pub struct Watcher {
 #[derive(Debug, Default)]
 struct Shared {
     ends: AtomicBool,
-    told: Mutex<Told>,
+    answers: Mutex<Answers>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct Answers {
     look: Look,
     at: Option<Instant>,
     asked: Option<Instant>,
 }
 
 impl Shared {
-    fn answers(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ends(&self) -> bool {
@@ -178,10 +178,10 @@ impl Watcher {
                 };
                 let Err((error, is_known)) = asked else { return };
                 let next = again(&error, is_known);
-                let mut told = of_thread.answers();
-                told.look.state = State::Failed(error);
-                told.asked = None;
-                drop(told);
+                let mut answers = of_thread.answers();
+                answers.look.state = State::Failed(error);
+                answers.asked = None;
+                drop(answers);
                 let Some(next) = next else { return };
                 pause(&of_thread, next);
             }
@@ -197,14 +197,14 @@ impl Watcher {
 
     /// The latest answers, with what was sampled and counted since the previous look.
     pub fn look(&self) -> Look {
-        let mut told = self.shared.answers();
-        let mailboxes = std::mem::take(&mut told.look.mailboxes);
-        let ended = std::mem::take(&mut told.look.ended);
-        let sampled_all = std::mem::take(&mut told.look.sampled_all);
-        let micro = std::mem::take(&mut told.look.micro);
-        let mut look = Look { mailboxes, sampled_all, ended, micro, ..told.look.clone() };
-        look.age = told.at.map_or(Duration::ZERO, |at| at.elapsed());
-        let late = told.asked.map(|at| at.elapsed()).filter(|waited| *waited > LATE);
+        let mut answers = self.shared.answers();
+        let mailboxes = std::mem::take(&mut answers.look.mailboxes);
+        let ended = std::mem::take(&mut answers.look.ended);
+        let sampled_all = std::mem::take(&mut answers.look.sampled_all);
+        let micro = std::mem::take(&mut answers.look.micro);
+        let mut look = Look { mailboxes, sampled_all, ended, micro, ..answers.look.clone() };
+        look.age = answers.at.map_or(Duration::ZERO, |at| at.elapsed());
+        let late = answers.asked.map(|at| at.elapsed()).filter(|waited| *waited > LATE);
         if let (State::Answering, Some(waited)) = (&look.state, late) {
             look.state = State::Silent(waited);
         }
@@ -307,14 +307,14 @@ impl<'a> Asking<'a> {
         budget: &Budget,
     ) -> Result<Self, NodeProblem> {
         client.hold("scheduler_wall_time")?;
-        let mut told = shared.answers();
+        let mut answers = shared.answers();
         // Earlier answers came over another connection, and maybe from another node.
-        told.look.state = State::Answering;
-        told.look.inside = None;
-        told.look.micro = Micro::default();
-        told.look.pass = None;
-        told.look.is_here = client.is_here();
-        drop(told);
+        answers.look.state = State::Answering;
+        answers.look.inside = None;
+        answers.look.micro = Micro::default();
+        answers.look.pass = None;
+        answers.look.is_here = client.is_here();
+        drop(answers);
         let now = Instant::now();
         Ok(Asking {
             client,
@@ -361,10 +361,10 @@ impl<'a> Asking<'a> {
     /// Reports that the node starts no process for us, and asks nothing for a while. The connection
     /// stays: a node that is full may end when it accepts another one.
     fn wait_while_full(&mut self, why: String) -> Result<(), NodeProblem> {
-        let mut told = self.shared.answers();
-        told.look.state = State::Failed(NodeProblem::NoProcess(why));
-        told.asked = None;
-        drop(told);
+        let mut answers = self.shared.answers();
+        answers.look.state = State::Failed(NodeProblem::NoProcess(why));
+        answers.asked = None;
+        drop(answers);
         // The counting costs the node time, and it would go on until the node has room again.
         if self.client.release_unowned()? {
             self.counting = Counting::Pause(Instant::now() + COUNTED_EVERY);
@@ -420,12 +420,12 @@ impl<'a> Asking<'a> {
         let micro = self.micro()?;
         inside.queued = self.queued()?;
         let took = began.elapsed();
-        let mut told = self.shared.answers();
-        told.look.state = State::Answering;
-        told.look.inside = Some(inside);
-        told.look.micro.add(&micro);
-        told.look.took = took;
-        told.at = Some(Instant::now());
+        let mut answers = self.shared.answers();
+        answers.look.state = State::Answering;
+        answers.look.inside = Some(inside);
+        answers.look.micro.add(&micro);
+        answers.look.took = took;
+        answers.at = Some(Instant::now());
         Ok(())
     }
 
@@ -570,9 +570,9 @@ impl<'a> Asking<'a> {
 
     /// Reports that a process with a long mailbox has ended.
     fn has_ended(&self, pid: &Pid) {
-        let mut told = self.shared.answers();
-        if told.look.ended.len() < UNSEEN {
-            told.look.ended.push(view::process(pid));
+        let mut answers = self.shared.answers();
+        if answers.look.ended.len() < UNSEEN {
+            answers.look.ended.push(view::process(pid));
         }
     }
 
@@ -595,14 +595,14 @@ impl<'a> Asking<'a> {
             mailbox.may_scan = self.may_scan(&mailbox)?;
             seen.push(mailbox);
         }
-        let mut told = self.shared.answers();
+        let mut answers = self.shared.answers();
         // Before a pass has ended, and while there is none, long mailboxes are not known. Later
         // they are as old as the last pass: a flood that begins is sampled up to two passes late.
-        if samples_all && told.look.pass.is_some() {
-            told.look.sampled_all = true;
+        if samples_all && answers.look.pass.is_some() {
+            answers.look.sampled_all = true;
         }
-        if !seen.is_empty() && told.look.mailboxes.len() < UNSEEN {
-            told.look.mailboxes.push(seen);
+        if !seen.is_empty() && answers.look.mailboxes.len() < UNSEEN {
+            answers.look.mailboxes.push(seen);
         }
         Ok(())
     }

@@ -409,6 +409,16 @@ mod tests {
         assert!(!text.contains("emulated") && !text.contains("no control"), "{text}");
         assert!(text.contains("\n  Go on: tailback run "), "{text}");
         assert!(text.contains("run the same command"), "{text}");
+        let [arm, control] = ["case", "control"].map(str::to_owned);
+        let hung = Caveat::ControlHung { arm, control, blocks: 3, lacking: 0 };
+        let before = std::mem::replace(&mut record.judgement.caveats, vec![hung]);
+        for until_settled in [true, false] {
+            record.plan.stop_when_settled = until_settled;
+            let text = super::record(&shown(&record, &testing::META), Look::default());
+            assert!(text.contains("hung in 3 complete blocks"), "{text}");
+            assert_eq!(text.contains("Go on: "), until_settled, "{text}");
+        }
+        record.judgement.caveats = before;
         // The same command runs another study.
         record.tool.argv[1] = "advise".to_owned();
         let text = super::record(&shown(&record, &testing::META), Look::default());

@@ -6,7 +6,7 @@
 use model::record::{Cause, Ended};
 use model::testing::{facts, plan, trial};
 use model::{
-    Factorial, Facts, Judgement, Judging, Measure, Plan, Problem, Reason, Role, State, Unit,
+    Caveat, Factorial, Facts, Judgement, Judging, Measure, Plan, Problem, Reason, Role, State, Unit,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -127,6 +127,22 @@ fn a_study_without_a_block_takes_as_few_as_a_verdict_can() {
     assert_eq!(left, fewest);
     let (left, fewest) = of(1);
     assert!(left > fewest, "{left}: not-affected takes more");
+}
+
+#[test]
+fn blocks_that_would_not_show_a_stall_are_outnumbered_by_ten_to_one() {
+    let facts = study("mmap-lock", 20, 0.0);
+    let left = |caveat: Caveat| {
+        let judgement = Judgement { caveats: vec![caveat], ..judge(&facts) };
+        blocks_left(&facts.plan, &judgement, 20)
+    };
+    let [arm, control] = ["case", "control"].map(str::to_owned);
+    let [case, measure] = [arm.clone(), "late".to_owned()];
+    let hung = Caveat::ControlHung { arm, control: control.clone(), blocks: 3, lacking: 2 };
+    assert_eq!(left(hung), 30);
+    let (blocks, control_blocks) = (4, 1);
+    let lacking = Caveat::FigureLacking { arm: case, measure, blocks, control, control_blocks };
+    assert_eq!(left(lacking), 10);
 }
 
 #[test]

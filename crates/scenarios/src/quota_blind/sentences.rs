@@ -112,13 +112,13 @@ impl Sentence for QuotaBlindFact {
     fn sentence(&self) -> String {
         use QuotaBlindFact as F;
         match self {
-            F::Costs { runtime, told, both } => {
-                costs(runtime, *told, both) + &compared(runtime, *told, both)
+            F::Costs { runtime, told: told_cpus, both } => {
+                costs(runtime, *told_cpus, both) + &compared(runtime, *told_cpus, both)
             }
-            F::CostsNothing { runtime, told, both } => format!(
+            F::CostsNothing { runtime, told: told_cpus, both } => format!(
                 "{} does not slow its requests here{}",
-                choice(runtime, *told),
-                compared(runtime, *told, both)
+                choice(runtime, *told_cpus),
+                compared(runtime, *told_cpus, both)
             ),
             F::Unsettled => {
                 "It is not settled whether the number of the runtime's threads slows its requests \
@@ -232,29 +232,29 @@ fn used(seen: &Seen) -> String {
 }
 
 /// Whose choice the number of CPUs in the case was.
-fn choice(runtime: &Name, told: Option<u32>) -> String {
+fn choice(runtime: &Name, told_cpus: Option<u32>) -> String {
     let counted = counted(runtime);
-    match told {
+    match told_cpus {
         Some(count) => format!("Configuring {runtime} for {}", plural(u64::from(count), counted)),
         None => format!("The number of {counted}s that {runtime} chooses by itself"),
     }
 }
 
-/// What slows the requests. With --told, it may be fewer CPUs than the quota allows.
-fn costs(runtime: &Name, told: Option<u32>, both: &Option<Box<Compared>>) -> String {
+/// What slows the requests. With --told, these may be fewer CPUs than the quota allows.
+fn costs(runtime: &Name, told_cpus: Option<u32>, both: &Option<Box<Compared>>) -> String {
     let cpus = both.as_ref().and_then(|both| both.cpus.zip(both.control_cpus));
     match cpus.is_some_and(|(case, control)| case <= control) {
-        true => format!("{} slows its requests here", choice(runtime, told)),
+        true => format!("{} slows its requests here", choice(runtime, told_cpus)),
         false => format!(
             "{runtime} runs more threads than its quota allows, and that slows its requests"
         ),
     }
 }
 
-fn compared(runtime: &Name, told: Option<u32>, both: &Option<Box<Compared>>) -> String {
+fn compared(runtime: &Name, told_cpus: Option<u32>, both: &Option<Box<Compared>>) -> String {
     let Some(both) = both else { return ".".into() };
     let counted = counted(runtime);
-    let case = match told {
+    let case = match told_cpus {
         Some(count) => format!("a setting of {}", plural(u64::from(count), counted)),
         None => {
             let cpus = both.cpus.map(|count| format!(" of {}", plural(count, counted)));

@@ -27,3 +27,25 @@ fn defines(_: Read, case: Read) -> Result<Defines, String> {
         ("DURATION_MS", ms(case.duration).to_string()),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::testing::arm;
+    use model::{Arm, Role};
+    use scenarios::params::{Params, Size};
+
+    #[test]
+    fn a_program_keeps_whole_units_as_the_worker_does() {
+        let params = MemoryHighParams {
+            need: Size::mib(65),
+            unit: Size::mib(32),
+            limit: Size::mib(70),
+            ..MemoryHighParams::default()
+        };
+        let case = Arm { settings: params.settings(), ..arm("case", Role::Case) };
+        let read = Read::new(&case, &[]);
+        let need = defines(read, read).unwrap().into_iter().find(|(name, _)| *name == "NEED_BYTES");
+        assert!(need.unwrap().1.starts_with(&(96u64 << 20).to_string()));
+    }
+}
