@@ -5,7 +5,7 @@ use crate::aside::Aside;
 use crate::file_host::FileHost;
 use crate::files::Files;
 use crate::kinds::Kinds;
-use crate::row::{Row, Where};
+use crate::row::{Row, Said, Where};
 use crate::texts::Names;
 use crate::trials::Span;
 use model::census::{Example, Read, RecordPlace, SetAside, Why};
@@ -110,7 +110,7 @@ impl Fleet {
             unit: answer.shift.map(|(_, unit)| unit),
             state: answer.state,
             doubted: answer.contradictory,
-            rivalled: false,
+            said: Said::of(answer.state),
             version: self.version(&answer.version),
             brief: answer.brief,
             by,
@@ -151,10 +151,10 @@ impl Fleet {
         } else {
             lesser.why_superseded(greater)
         };
-        // A rival of a study is also one of that study after it was continued.
-        let same_moment = lesser.rank() == greater.rank();
-        greater.rivalled |= same_moment && (lesser.study != greater.study || lesser.rivalled);
-        greater.doubted |= greater.rivalled || why == Why::TwoAnswers;
+        if lesser.rank() == greater.rank() {
+            greater.said = greater.said.and(lesser.said, lesser.study == greater.study);
+        }
+        greater.doubted |= greater.said.is_contradictory() || why == Why::TwoAnswers;
         let other = greater.place;
         let named = matches!(why, Why::TwoAnswers | Why::TwoFiles);
         let example = || Example {
@@ -430,8 +430,11 @@ mod tests {
             assert_eq!(aside, [(Why::TwoAnswers, 1)]);
         }
         // Another study of the same moment is no continuation, in whatever order they are read.
-        for rival in [of_study(State::NotAffected, 4, 9), of_study(State::NotAffected, 6, 9)] {
-            let all = [&open, &settled, &rival];
+        // Nor does a still longer record of the study settle which of two others is right.
+        let rivals = [of_study(State::NotAffected, 4, 9), of_study(State::NotAffected, 6, 9)];
+        let longest = of_study(State::NotAffected, 5, 30);
+        let all = rivals.each_ref().map(|rival| [&open, &settled, rival]);
+        for all in all.into_iter().chain([[&settled, &contrary, &longest]]) {
             let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
             for order in orders {
                 let (fleet, _) = of(&order.map(|place: usize| all[place].clone()));

@@ -5,6 +5,7 @@
 use crate::answer::Answer;
 use crate::file_host::Hashing;
 use crate::kinds::{HostKind, Kinds};
+use crate::long_names::check_names;
 use crate::options::Options;
 use crate::trials;
 use analysis::sufficient;
@@ -213,7 +214,7 @@ impl<'a> Reader<'a> {
         let _turn = (text.len() > LARGE_RECORD)
             .then(|| judging.lock().unwrap_or_else(PoisonError::into_inner));
         let facts = Facts::from_json(text).map_err(|error| why_no_facts(&error))?;
-        if work(&facts) > MOST_WORK {
+        if work(&facts) > MOST_WORK || check_names(&facts).is_err() {
             return Err(Why::TooLarge);
         }
         let judgement = (self.judge)(&facts);

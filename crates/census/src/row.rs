@@ -13,6 +13,38 @@ pub(crate) struct Where {
     pub(crate) line: u32,
 }
 
+/// What the records of one host and scenario say that began at the same moment, together. So two
+/// of them that contradict each other are known in whatever order all are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Said(u8);
+
+impl Said {
+    const AFFECTED: u8 = 1;
+    const CLEAR: u8 = 2;
+    const OTHER_STUDY: u8 = 4;
+
+    /// What a record with this verdict says.
+    pub(crate) fn of(state: State) -> Self {
+        Said(match state {
+            State::Affected => Said::AFFECTED,
+            State::NotAffected => Said::CLEAR,
+            State::Inconclusive | State::Untrustworthy | State::Skipped => 0,
+        })
+    }
+
+    /// What both say. `of_one_study`: whether they are of the same study.
+    pub(crate) fn and(self, other: Self, of_one_study: bool) -> Self {
+        let other_study = if of_one_study { 0 } else { Said::OTHER_STUDY };
+        Said(self.0 | other.0 | other_study)
+    }
+
+    /// Whether there are two studies of that moment, or two verdicts of one study.
+    pub(crate) fn is_contradictory(self) -> bool {
+        let verdicts = Said::AFFECTED | Said::CLEAR;
+        self.0 & Said::OTHER_STUDY != 0 || self.0 & verdicts == verdicts
+    }
+}
+
 /// The answer of one host to one scenario.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
@@ -31,8 +63,8 @@ pub(crate) struct Row {
     /// Whether its verdict cannot be trusted, or conflicts with another answer of the same
     /// moment.
     pub(crate) doubted: bool,
-    /// Whether another study of the same moment has an answer too.
-    pub(crate) rivalled: bool,
+    /// What all records of this moment say.
+    pub(crate) said: Said,
     pub(crate) version: u8,
     pub(crate) brief: bool,
     /// The evidence that it is of this host.

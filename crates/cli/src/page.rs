@@ -50,12 +50,15 @@ pub fn write(session: &Session, text: &str, path: Option<&PathBuf>) -> Result<()
 /// The failure of a file that could not be written: room on the disk is a need, any other reason is
 /// bad usage. `named` is what the user named: a file or a folder.
 pub fn not_written(error: &SaveError, named: &str) -> Failure {
-    match error.source.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            Failure::need(format!("{error}; free some disk space or write elsewhere"))
-        }
-        _ => Failure::usage(format!("{error}; name a {named} that can be written")),
+    match is_full(error.source.kind()) {
+        true => Failure::need(format!("{error}; free some disk space or write elsewhere")),
+        false => Failure::usage(format!("{error}; name a {named} that can be written")),
     }
+}
+
+/// Whether the disk, or the part of it that this user may fill, is full.
+pub fn is_full(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// A page of records.

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::input;
+use model::record::RecordError;
 use model::{Facts, Judged, Judgement, Live, Meta, State};
 use report::Shown;
 use scenarios::AnyScenario;
@@ -115,10 +116,20 @@ pub fn read(path: &Path) -> Result<Facts, Failure> {
         return Err(refuse(&folder(path)));
     }
     let text = input::read_text(path, MOST).map_err(|error| match error.kind() {
-        std::io::ErrorKind::FileTooLarge => refuse(&model::record::RecordError::TooLarge),
+        std::io::ErrorKind::FileTooLarge => refuse(&RecordError::TooLarge),
         _ => refuse(&format!("{error}; name a record: the last line of a run prints its path")),
     })?;
-    Facts::from_json(&text).map_err(|error| refuse(&error))
+    facts(&text).map_err(|error| refuse(&error))
+}
+
+/// The facts in the text of a record.
+///
+/// # Errors
+/// Says why it is no record, or that its names would take too much memory once it is judged.
+pub fn facts(text: &str) -> Result<Facts, String> {
+    let facts = Facts::from_json(text).map_err(|error| error.to_string())?;
+    census::check_names(&facts).map_err(|error| error.to_string())?;
+    Ok(facts)
 }
 
 fn folder(path: &Path) -> String {
@@ -167,6 +178,8 @@ pub fn known(record: Judged, path: &Path) -> Result<(Judged, &'static Meta), Fai
 mod tests {
     use super::*;
     use crate::commands::watch::record;
+    use model::Factorial;
+    use model::factorial::Factor;
     use model::live::{
         Answer, AnswerState, Finding, LockWaits, Missing, NotMeasurable, Scope, Source, SourceUse,
         Victim,
@@ -174,6 +187,21 @@ mod tests {
     use model::not_seen::NoPrograms;
 
     const MS: u64 = 1_000_000;
+
+    /// Each effect of a study repeats the names of its levels.
+    #[test]
+    fn a_record_with_a_long_name_is_refused_before_it_is_judged() {
+        let mut record = crate::testing::affected_record();
+        assert!(facts(&record.to_json()).is_ok());
+        let control = vec!["x".repeat(5000)];
+        let factors = vec![Factor { name: "busy".to_owned(), levels: control.clone() }];
+        record.facts.factorial = Some(Factorial { factors, control, ..Factorial::default() });
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), record.to_json()).unwrap();
+        let failure = read(file.path()).unwrap_err();
+        assert_eq!(failure.code, crate::exit::USAGE);
+        assert!(failure.line.contains("a name in it is longer than 4096 bytes"), "{failure:?}");
+    }
 
     /// A second in which a program ran for 400 ms and lost this to the lock of its memory map.
     fn live(lost_ms: u64) -> Live {

@@ -19,6 +19,7 @@ pub mod heat;
 pub mod history;
 pub mod html;
 mod identity;
+mod limited;
 mod live;
 mod look;
 mod matrix;

@@ -65,7 +65,8 @@ fn called(task: &Task) -> Value {
 /// The lost time of each program in each interval. The counter is 0 in intervals in which the
 /// program is not among those that lost most.
 fn counters(live: &Live) -> Vec<Value> {
-    let kept_ns = live.intervals.iter().map(|interval| interval.over_ns).sum();
+    let kept_ns =
+        live.intervals.iter().map(|interval| interval.over_ns).fold(0, u64::saturating_add);
     let (mut at_ns, mut events) = (live.over_ns.saturating_sub(kept_ns), Vec::new());
     let mut before: BTreeSet<&Program> = BTreeSet::new();
     for interval in &live.intervals {
@@ -160,5 +161,9 @@ mod tests {
         // The first second is no longer kept.
         assert_eq!(figures, [(1e6, 500.0), (2e6, 0.0)]);
         assert!(!events[0]["name"].as_str().unwrap().contains('\u{1b}'));
+        // A record may claim any time.
+        let endless = Interval { over_ns: u64::MAX, victims: vec![victim("a", 0)] };
+        let live = Live { intervals: vec![endless; 2], ..live };
+        assert_eq!(counters(&live)[0]["ts"].as_f64(), Some(0.0));
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of writing rows.
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -40,5 +41,35 @@ impl RowsError {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> RowsError {
         let path = path.into();
         move |source| RowsError::Io { path, source }
+    }
+
+    /// The kind of the error from the kernel, if one is the cause. The Parquet library passes it
+    /// on.
+    pub fn of_kernel(&self) -> Option<io::ErrorKind> {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            if let Some(of_kernel) = error.downcast_ref::<io::Error>() {
+                return Some(of_kernel.kind());
+            }
+            cause = error.source();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_known_also_behind_the_library() {
+        let path = || PathBuf::from("/x");
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let plain = RowsError::Io { path: path(), source: full() };
+        let behind = RowsError::Parquet { path: path(), source: full().into() };
+        for error in [plain, behind] {
+            assert_eq!(error.of_kernel(), Some(io::ErrorKind::StorageFull), "{error}");
+        }
+        assert_eq!(RowsError::Interrupted.of_kernel(), None);
     }
 }

@@ -169,6 +169,12 @@ fn a_record_without_facts_that_hold_together_is_set_aside() {
     large.facts.trials = vec![trial(0, "control", 1.0); 4000];
     let census = of(folder.path(), large.to_json().as_bytes());
     assert_eq!((census.hosts, count(&census, &[Why::TooLarge])), (0, 1));
+    let mut long = record(true, State::Affected);
+    let measures = &mut long.facts.trials[0].observation.measures;
+    let figure = measures["lost"];
+    measures.insert("x".repeat(5000), figure);
+    let census = of(folder.path(), long.to_json().as_bytes());
+    assert_eq!((census.hosts, count(&census, &[Why::TooLarge])), (0, 1));
     let cut = of(folder.path(), &text.as_bytes()[..text.len() / 2]);
     assert_eq!((cut.hosts, count(&cut, &[Why::Truncated])), (0, 1));
 }

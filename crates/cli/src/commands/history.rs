@@ -2,7 +2,7 @@
 
 use crate::command::{Failure, Run, Session, below};
 use crate::{input, output, page, records};
-use model::{Facts, Judged};
+use model::Judged;
 use report::history::Line;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,7 @@ fn histories(lines: &[Line]) -> Vec<Vec<Line>> {
 /// The record in a file of a folder. The file may be another one than when the folder was listed.
 fn record(file: &Path) -> Option<Judged> {
     let text = input::read_regular(file, records::MOST).ok()?;
-    Facts::from_json(&text).ok().map(scenarios::judged)
+    records::facts(&text).ok().map(scenarios::judged)
 }
 
 /// The files of a folder that may be records, as absolute paths.

@@ -1,8 +1,10 @@
 //! Every figure of every trial, one per row.
 
 use crate::ReportError;
+use crate::limited::Limited;
 use crate::prose::plain;
 use model::{Judged, Measure, Trial};
+use std::io::Write;
 
 /// The columns.
 const HEAD: [&str; 12] = [
@@ -27,8 +29,21 @@ const HEAD: [&str; 12] = [
 /// If a row cannot be written.
 pub fn csv(records: &[&Judged]) -> Result<String, ReportError> {
     let failed = |why: String| ReportError::Export { format: "csv", why };
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(HEAD).map_err(|error| failed(error.to_string()))?;
+    let mut bytes = Vec::new();
+    write(records, &mut bytes).map_err(|error| failed(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| failed(error.to_string()))
+}
+
+/// The same of one record; None if it takes more than `most` bytes.
+pub(crate) fn up_to(record: &Judged, most: usize) -> Option<String> {
+    let mut text = Limited::new(most);
+    write(&[record], &mut text).ok()?;
+    text.into_text()
+}
+
+fn write(records: &[&Judged], out: impl Write) -> Result<(), csv::Error> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(HEAD)?;
     for record in records {
         for trial in &record.trials {
             let mut rows: Vec<_> = trial.observation.measures.iter().map(Some).collect();
@@ -36,13 +51,11 @@ pub fn csv(records: &[&Judged]) -> Result<String, ReportError> {
                 rows.push(None);
             }
             for figure in rows {
-                let row = row(record, trial, figure);
-                writer.write_record(row).map_err(|error| failed(error.to_string()))?;
+                writer.write_record(row(record, trial, figure))?;
             }
         }
     }
-    let bytes = writer.into_inner().map_err(|error| failed(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|error| failed(error.to_string()))
+    Ok(writer.flush()?)
 }
 
 fn row(record: &Judged, trial: &Trial, figure: Option<(&String, &Measure)>) -> [String; 12] {
@@ -95,5 +108,7 @@ mod tests {
         assert_eq!(&rows[1][4], "'=cmd(\"x\"), 1");
         assert_eq!(&rows[0][8], "lost");
         assert!(rows[0][9].parse::<f64>().is_ok());
+        assert_eq!(up_to(&record, text.len()).as_deref(), Some(text.as_str()));
+        assert_eq!(up_to(&record, text.len() - 1), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The record itself as a download, inside the page.
 
-use crate::{ReportError, export};
+use crate::export;
+use crate::limited::Limited;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Compression, write::GzEncoder};
@@ -17,19 +18,15 @@ const MOST_TO_PACK: usize = 6 << 20;
 
 /// Download links for the data of the page. `room` is the number of bytes that the links may
 /// take.
-///
-/// # Errors
-/// If the trials cannot be written as CSV.
-pub fn downloads(record: &Judged, name: &str, room: usize) -> Result<Markup, ReportError> {
+pub fn downloads(record: &Judged, name: &str, room: usize) -> Markup {
     let stem = stem(name, &record.scenario);
-    let whole = (size(record) < MOST_TO_PACK).then(|| record.to_json());
-    let json =
-        whole.and_then(|text| link(&text, "application/json", &format!("{stem}.json"), room));
+    let json = json(record)
+        .and_then(|text| link(&text, "application/json", &format!("{stem}.json"), room));
     let left = room.saturating_sub(json.as_ref().map_or(0, |link| link.0.len()));
-    let csv = export::csv::csv(&[record])?;
-    let csv = link(&csv, "text/csv", &format!("{stem}.csv"), left);
+    let csv = export::csv::up_to(record, MOST_TO_PACK)
+        .and_then(|text| link(&text, "text/csv", &format!("{stem}.csv"), left));
     let links: Vec<(String, String)> = [json, csv].into_iter().flatten().collect();
-    Ok(html! {
+    html! {
         p {
             @for (place, (href, file)) in links.iter().enumerate() {
                 @if place > 0 { ", " }
@@ -40,19 +37,15 @@ pub fn downloads(record: &Judged, name: &str, room: usize) -> Result<Markup, Rep
                 " is too large for a page; it is in " (name) "."
             }
         }
-    })
+    }
 }
 
-/// The approximate size of a record as JSON, in bytes.
-fn size(record: &Judged) -> usize {
-    let of_trial = |trial: &model::Trial| {
-        let seen = &trial.observation;
-        let histograms: usize = seen.latencies.values().map(|latency| latency.data.len()).sum();
-        let series: usize =
-            seen.series.values().map(|s| s.rows.len() * (s.columns.len() + 1)).sum();
-        600 + histograms + seen.measures.len() * 80 + seen.stalls.len() * 100 + series * 12
-    };
-    record.trials.iter().map(of_trial).sum()
+/// The record as JSON; None if that is too long. Indented JSON may take many times the memory of
+/// its record, so no more of it is made than fits.
+fn json(record: &Judged) -> Option<String> {
+    let mut text = Limited::new(MOST_TO_PACK);
+    serde_json::to_writer_pretty(&mut text, record).ok()?;
+    Some(text.into_text()? + "\n")
 }
 
 /// A data URL that holds a text, compressed if the text is long, and the name of its file.
@@ -90,6 +83,18 @@ mod tests {
     fn file_names_are_harmless() {
         assert_eq!(stem("/a/b/../x y<z>.json", "s"), "x_y_z_");
         assert_eq!(stem("-", "mmap-lock"), "mmap-lock");
+    }
+
+    #[test]
+    fn a_record_is_written_up_to_a_limit_whatever_makes_it_long() {
+        let mut record = crate::testing::record();
+        assert_eq!(json(&record), Some(record.to_json()));
+        let mut series = model::Series::new(model::Unit::Count, vec!["a".to_owned()]);
+        (0..200_000u32).for_each(|at| series.push(f64::from(at), vec![Some(0.0)]));
+        let mut wash_out = record.trials[0].clone();
+        wash_out.observation.series.insert("queued".to_owned(), series);
+        record.facts.wash_outs = vec![wash_out];
+        assert!(record.to_json().len() > MOST_TO_PACK && json(&record).is_none());
     }
 
     #[test]

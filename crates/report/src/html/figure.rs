@@ -38,6 +38,11 @@ pub fn details(table: &Table, title: &str) -> Markup {
 pub fn cut(table: &mut Table, rest: &str) -> Option<String> {
     let rows = table.rows.len();
     table.rows.truncate(MOST_ROWS);
+    left_out(rows, rest)
+}
+
+/// A note that a table has only [`MOST_ROWS`] of its `rows` rows; None if it has all of them.
+pub fn left_out(rows: usize, rest: &str) -> Option<String> {
     (rows > MOST_ROWS).then(|| format!("{MOST_ROWS} of {rows} rows are listed; {rest}"))
 }
 

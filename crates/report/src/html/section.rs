@@ -1,7 +1,7 @@
 //! One record on the page.
 
 use super::{card, data, environment, explanation, figure};
-use crate::chart::{self, Chart, Table, pick};
+use crate::chart::{self, Chart, MOST_ROWS, Table, pick};
 use crate::prose::{self, plain};
 use crate::{Look, ReportError, Shown, advice, repro};
 use maud::{Markup, html};
@@ -31,7 +31,7 @@ const MOST_TOLD: usize = 20;
 pub fn section(one: &Shown, place: usize, of: usize) -> Result<Markup, ReportError> {
     let record = one.record;
     let (charts, left_out) = fitting(charts(one)?);
-    let downloads = data::downloads(record, one.name, MOST_DATA / of.max(1))?;
+    let downloads = data::downloads(record, one.name, MOST_DATA / of.max(1));
     Ok(html! {
         section.record id={ "r" (place) } aria-label={ (plain(&record.scenario)) ": details" } {
             h2 { (card::pill(record.judgement.state)) " " (plain(&record.scenario)) }
@@ -104,12 +104,12 @@ fn why(one: &Shown) -> Markup {
 }
 
 fn all_figures(record: &Judged) -> Markup {
-    let mut table = arms(record);
-    let cut = figure::cut(&mut table, "the rest is in the record");
+    let table = arms(record);
+    let all: usize = record.judgement.arms.iter().map(|arm| arm.measures.len()).sum();
     html! {
         h3 { "All figures" }
         (figure::details(&table, "all arms"))
-        @if let Some(note) = &cut { p.note { (note) } }
+        @if let Some(note) = figure::left_out(all, "the rest is in the record") { p.note { (note) } }
     }
 }
 
@@ -123,23 +123,23 @@ fn sentences(heading: &str, all: &[String]) -> Markup {
     }
 }
 
-/// Every estimate of every arm.
+/// The estimates of the arms, as many as a table has rows.
 fn arms(record: &Judged) -> Table {
     let mut table =
         Table::new(["arm", "verdict", "hung", "figure", "median", "interval", "over the control"]);
-    for arm in &record.judgement.arms {
-        for (name, estimate) in &arm.measures {
-            let over = arm.against_control.get(name);
-            table.rows.push(vec![
-                arm.id.clone(),
-                arm.state.map_or("-", model::State::word).to_owned(),
-                arm.hangs.to_string(),
-                format!("{name} {}", estimate.unit.symbol()),
-                estimate.figure(),
-                estimate.interval(),
-                over.map_or_else(|| "-".to_owned(), figures::shift),
-            ]);
-        }
+    let arms = record.judgement.arms.iter();
+    let all = arms.flat_map(|arm| arm.measures.iter().map(move |figure| (arm, figure)));
+    for (arm, (name, estimate)) in all.take(MOST_ROWS) {
+        let over = arm.against_control.get(name);
+        table.rows.push(vec![
+            arm.id.clone(),
+            arm.state.map_or("-", model::State::word).to_owned(),
+            arm.hangs.to_string(),
+            format!("{name} {}", estimate.unit.symbol()),
+            estimate.figure(),
+            estimate.interval(),
+            over.map_or_else(|| "-".to_owned(), figures::shift),
+        ]);
     }
     table
 }
@@ -268,6 +268,7 @@ mod tests {
         for number in 0..250 {
             case.measures.insert(format!("figure{number}"), estimate.clone());
         }
+        assert_eq!(arms(&record).rows.len(), MOST_ROWS);
         let page = figures(&record);
         assert!(page.contains("200 of 252 rows are listed; the rest is in the record"), "{page}");
         assert_eq!(page.matches("<tr>").count(), 201);

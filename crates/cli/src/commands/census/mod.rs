@@ -9,7 +9,7 @@ use crate::command::{Failure, Run, Session, below};
 use crate::exit;
 use crate::{identity, input, output, page, records};
 use census::summary::{self, Listed};
-use census::{Hashing, Options};
+use census::{CensusError, Hashing, Options};
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use model::Census;
@@ -20,8 +20,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const CODES: &str = "  0  no host affected\n  1  hosts are affected\n  2  bad usage or input\n  4  \
-    no host has a settled answer";
+const CODES: &str = "  0  no host affected\n  1  hosts are affected\n  2  bad usage or input\n  3  \
+    a need is missing, such as disk space\n  4  no host has a settled answer";
 
 /// Summarize the records of many hosts.
 ///
@@ -152,7 +152,18 @@ fn read(
         bar.set_message(format!("{} records, {} MB", so_far.records, so_far.bytes / 1_000_000));
     });
     bar.finish_and_clear();
-    fleet.map_err(|error| Failure::usage(error.to_string()))
+    fleet.map_err(|error| unread(&error))
+}
+
+/// The failure of reading. Trials are collected beside the folder of --parquet, on a disk that may
+/// be full.
+fn unread(error: &CensusError) -> Failure {
+    match error {
+        CensusError::Trials(source) if page::is_full(source.kind()) => {
+            Failure::need(error.to_string())
+        }
+        _ => Failure::usage(error.to_string()),
+    }
 }
 
 /// The hosts of an inventory: one name per line, followed by the owner. # begins a comment.
@@ -199,5 +210,21 @@ fn code_of(census: &Census) -> u8 {
         (true, _) => model::State::Affected.exit_code(),
         (false, true) => 0,
         (false, false) => exit::BROKEN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn no_room_for_trials_is_a_missing_need() {
+        let code = |kind: ErrorKind| unread(&CensusError::Trials(kind.into())).code;
+        assert_eq!(code(ErrorKind::StorageFull), exit::NEED);
+        assert_eq!(code(ErrorKind::Other), exit::USAGE);
+        let path = PathBuf::from("/x");
+        let missing = CensusError::Named { path, source: ErrorKind::NotFound.into() };
+        assert_eq!(unread(&missing).code, exit::USAGE);
     }
 }

@@ -1,8 +1,8 @@
 //! `census --parquet`: every verdict and trial, for other programs.
 
 use crate::exit::{self, Failure};
-use crate::output;
 use crate::session::Session;
+use crate::{output, page};
 use census::Fleet;
 use model::Census;
 use rows::{Folder, Made, RowsError};
@@ -59,6 +59,23 @@ fn failed(error: &RowsError) -> Failure {
     let line = format!("--parquet {error}");
     match error {
         RowsError::Interrupted => Failure { line, code: exit::INTERRUPTED },
+        _ if error.of_kernel().is_some_and(page::is_full) => Failure::need(line),
         _ => Failure::usage(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn a_full_disk_is_a_missing_need() {
+        let code = |kind: ErrorKind| {
+            failed(&RowsError::Io { path: "/x".into(), source: kind.into() }).code
+        };
+        assert_eq!(code(ErrorKind::StorageFull), exit::NEED);
+        assert_eq!(code(ErrorKind::PermissionDenied), exit::USAGE);
+        assert_eq!(failed(&RowsError::Interrupted).code, exit::INTERRUPTED);
     }
 }

@@ -23,7 +23,7 @@ pub fn node(node: &Node, over_ns: u64) -> String {
         rate(schedulers.ran_ns),
         rate(schedulers.spun_ns),
         rate(schedulers.call_ns),
-        rate(dirty.iter().sum()),
+        rate(dirty.into_iter().fold(0, u64::saturating_add)),
     );
     if let Some(cpus) = node.quota_cpus {
         let throttled = node.throttled_periods.map_or_else(String::new, |share| {
@@ -38,4 +38,18 @@ pub fn node(node: &Node, over_ns: u64) -> String {
         text.push_str(&format!(" Its CPU time: {}.", most.join(", ")));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::live::RoleTime;
+
+    #[test]
+    fn times_that_a_record_invents_are_added_up() {
+        let role = |role| RoleTime { role, ran_ns: u64::MAX, ..RoleTime::default() };
+        let roles = [ThreadRole::DirtyCpu, ThreadRole::DirtyIo].map(role).to_vec();
+        let text = node(&Node { roles, ..Node::default() }, u64::MAX);
+        assert!(text.ends_with("Dirty schedulers ran for 1000 ms/s."), "{text}");
+    }
 }
