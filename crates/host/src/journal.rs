@@ -164,7 +164,7 @@ pub(crate) fn about_to_change() {
 /// If it cannot be recorded; then the change must not be made.
 pub fn note(roots: &Roots, change: Change) -> Result<Noted, JournalError> {
     about_to_change();
-    let folder = private::folder(&folder(roots))?;
+    let folder = private::own_folder(&folder(roots))?;
     let owner = Owner::this(roots).ok_or(JournalError::Nameless)?;
     let file = folder.join(format!("{}{SUFFIX}", owner.name(0)));
     let mut open = open();

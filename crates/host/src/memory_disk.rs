@@ -6,13 +6,11 @@
 //! has it open, also if that process is killed. So there is nothing to restore.
 
 use os::loop_device::{LoopDevice, Partition};
-use rustix::fs::{MemfdFlags, major, memfd_create, minor};
-use rustix::io::Errno;
+use rustix::fs::{major, minor};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount,
     fsopen,
 };
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -46,7 +44,7 @@ impl MemoryDisk {
     pub fn create(partition_bytes: u64) -> io::Result<Self> {
         let sectors = u32::try_from(partition_bytes / SECTOR)
             .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-        let content = memory()?;
+        let content = os::memory_file::create("tailback-disk")?;
         content.set_len((u64::from(FIRST) + 2 * u64::from(sectors)) * SECTOR)?;
         content.write_all_at(&partition_table(sectors), 0)?;
         Ok(MemoryDisk { device: LoopDevice::attach(&content)? })
@@ -68,18 +66,6 @@ impl MemoryDisk {
     pub fn partition(&self, number: u32) -> io::Result<Partition> {
         self.device.partition(number)
     }
-}
-
-/// An empty file in memory.
-fn memory() -> io::Result<File> {
-    let name = "tailback-disk";
-    // If vm.memfd_noexec is 2, the kernel requires the second flag. Kernels before 6.3 do not know
-    // it.
-    let made = match memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL) {
-        Err(Errno::INVAL) => memfd_create(name, MemfdFlags::CLOEXEC),
-        made => made,
-    };
-    Ok(File::from(made?))
 }
 
 /// The first sector of a disk with two partitions of this many sectors.

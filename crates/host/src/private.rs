@@ -61,12 +61,37 @@ pub fn folder(path: &Path) -> Result<PathBuf> {
     let there = path.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
     // A folder above need not belong to the caller, so it is checked with the weaker rule.
     let missing = path.strip_prefix(there).unwrap_or(Path::new(""));
-    let above = followed(there)?;
-    ancestors(&above, false)?;
-    let real = above.join(missing);
-    DirBuilder::new().recursive(true).mode(0o700).create(&real).map_err(failed("make it"))?;
-    let real = real.canonicalize().map_err(failed("find it"))?;
+    let real = make_below(reached_shared(there)?, missing)?;
     ancestors(&real, true)?;
+    Ok(real)
+}
+
+/// The same as [`folder`], for a folder in which the caller has to write: a folder of root is
+/// refused to other users.
+///
+/// # Errors
+/// As [`folder`], or if the folder belongs to root and the caller is another user.
+pub fn own_folder(path: &Path) -> Result<PathBuf> {
+    let real = folder(path)?;
+    refuse(&real, of_another(&look(&real)?))?;
+    Ok(real)
+}
+
+/// Makes the folders `missing` below `real`, which has no symbolic links. Returns the real path of
+/// the last one. In a folder such as /tmp, another user may have made one of them in the meantime,
+/// or put a link there. So each one is checked before anything is made in it.
+fn make_below(mut real: PathBuf, missing: &Path) -> Result<PathBuf> {
+    let make = |path: &Path| {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|source| PrivateError::File { path: path.to_owned(), what: "make it", source })
+    };
+    for name in missing.components() {
+        real.push(name);
+        make(&real)?;
+        real = reached_shared(&real)?;
+    }
+    // If nothing was missing, a file may be there.
+    make(&real)?;
     Ok(real)
 }
 
@@ -166,17 +191,19 @@ pub fn owned(real: &Path) -> Result<()> {
     })
 }
 
-/// Opens a file for reading if no other user could have changed it; a symbolic link is refused.
+/// Opens a file for reading if no other user could have changed it or could redirect its path; a
+/// symbolic link is refused.
 ///
 /// # Errors
-/// If it does not belong to the caller alone, or cannot be opened.
+/// If it does not belong to the caller alone, if a link on the way belongs to another user, or if
+/// it cannot be opened.
 pub fn open(path: &Path) -> Result<File> {
     let failed = |what| move |source| PrivateError::File { path: path.to_owned(), what, source };
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    ancestors(&folder.canonicalize().map_err(failed("find it"))?, true)?;
+    let folder = reached(path.parent().unwrap_or(Path::new("/")))?;
+    let real = folder.join(path.file_name().unwrap_or_default());
     // Opening a pipe would otherwise wait for a writer.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(real);
     let file = file.map_err(failed("open it without following links"))?;
     let metadata = file.metadata().map_err(failed("examine it"))?;
     let list = || fgetxattr_query(&file, ACCESS_LIST);
@@ -269,10 +296,16 @@ fn is_regular(metadata: &Metadata) -> Option<String> {
     (!metadata.is_file()).then(|| "not a regular file".to_owned())
 }
 
-/// The objection to the owner, if any.
+/// The objection to an owner other than the caller and root, if any.
 fn foreign(metadata: &Metadata) -> Option<String> {
-    let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
-    (owner != us && owner != 0).then(|| format!("owned by user {owner}, not by user {us}"))
+    if metadata.uid() == 0 { None } else { of_another(metadata) }
+}
+
+/// The objection to an owner other than the caller, if any.
+fn of_another(metadata: &Metadata) -> Option<String> {
+    let owner = metadata.uid();
+    let us = rustix::process::geteuid().as_raw();
+    (owner != us).then(|| format!("owned by user {owner}, not by user {us}"))
 }
 
 /// The objection to what is at this path, which is no link; as [`objection`].
@@ -440,6 +473,44 @@ mod tests {
             assert!(message.contains("owned by user 65534"), "{message}");
         }
         assert_eq!(fs::read_dir(&ours).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_another_user_puts_there_while_the_folder_is_made_is_not_used() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let ours = folder(&top.join("ours")).unwrap();
+        let theirs = folder(&top.join("theirs")).unwrap();
+        let link = top.join("link");
+        symlink(&ours, &link).unwrap();
+        let made = make_below(top.clone(), Path::new("new/../new/one")).unwrap();
+        assert_eq!(made, top.join("new/one"));
+        if std::os::unix::fs::lchown(&link, Some(65_534), None).is_err() {
+            return testing::skipped("only root can give a link away");
+        }
+        chown(&theirs, Some(65_534), None).unwrap();
+        for name in ["link", "link/new", "theirs", "theirs/new"] {
+            let error = make_below(top.clone(), Path::new(name)).unwrap_err().to_string();
+            assert!(error.contains("owned by user 65534"), "{name}: {error}");
+        }
+        for untouched in [ours, theirs] {
+            assert_eq!(fs::read_dir(untouched).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_file_behind_a_link_of_another_user_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let ours = folder(&dir.path().join("ours")).unwrap();
+        fs::write(ours.join("file"), "text").unwrap();
+        let link = dir.path().join("link");
+        symlink(&ours, &link).unwrap();
+        open(&link.join("file")).unwrap();
+        if std::os::unix::fs::lchown(&link, Some(65_534), None).is_err() {
+            return testing::skipped("only root can give a link away");
+        }
+        let error = open(&link.join("file")).unwrap_err().to_string();
+        assert!(error.contains("owned by user 65534"), "{error}");
     }
 
     #[test]

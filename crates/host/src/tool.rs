@@ -101,8 +101,14 @@ impl Tool {
         &mut self.command
     }
 
-    /// Runs it as this user, without any privilege; it still dies with this process.
+    /// Runs it as this user, without any privilege; it still dies with this process. Of the
+    /// environment it gets only the search path: that user can read it, and it may hold secrets,
+    /// such as the password of a proxy.
     pub fn become_user(&mut self, user: User) {
+        let chosen = self.command.get_envs().find(|(name, _)| *name == "PATH");
+        let chosen = chosen.and_then(|(_, value)| value.map(OsStr::to_owned));
+        let path = chosen.or_else(|| std::env::var_os("PATH"));
+        self.command.env_clear().envs(path.map(|path| ("PATH", path)));
         death::bind_as(&mut self.command, Some(user));
     }
 
@@ -197,6 +203,17 @@ mod tests {
         assert!(error.to_string().contains("did not end"), "{error}");
         let error = shell("sleep 1000").run(Duration::from_secs(60), &|| true).unwrap_err();
         assert!(matches!(error, ToolError::Interrupted));
+    }
+
+    #[test]
+    fn a_tool_of_another_user_gets_nothing_of_the_environment_but_the_search_path() {
+        let Some(account) = os::user::unprivileged() else {
+            return testing::skipped("only root has something to drop");
+        };
+        let mut tool = Tool::new("env", "install coreutils");
+        tool.become_user(account.user);
+        let printed = tool.run(Duration::from_secs(60), &|| false).unwrap();
+        assert!(printed.starts_with("PATH=") && printed.lines().count() == 1, "{printed}");
     }
 
     #[test]

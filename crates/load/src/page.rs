@@ -1,6 +1,6 @@
 //! A page of memory that the tool shares with its load generators.
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
+use rustix::fs::{SealFlags, fcntl_add_seals, fstat, ftruncate};
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::marker::PhantomData;
@@ -39,17 +39,11 @@ impl<T: InPage> Page<T> {
     /// # Errors
     /// If the kernel has no memory or no descriptor left.
     pub fn create() -> std::io::Result<Self> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // If vm.memfd_noexec is 2, the kernel requires this flag. Kernels before 6.3 do not know
-        // it.
-        let file = match memfd_create("tailback-page", flags | MemfdFlags::NOEXEC_SEAL) {
-            Err(rustix::io::Errno::INVAL) => memfd_create("tailback-page", flags)?,
-            made => made?,
-        };
+        let file = os::memory_file::create("tailback-page")?;
         ftruncate(&file, SIZE as u64)?;
         // If a generator could shrink the file, the tool would die from SIGBUS.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Self::map(file)
+        Self::map(file.into())
     }
 
     /// Maps the page whose descriptor the parent process passes under this number.
@@ -142,8 +136,8 @@ mod tests {
 
     #[test]
     fn what_is_no_page_is_refused() {
-        let empty = memfd_create("empty", MemfdFlags::CLOEXEC).unwrap();
-        assert!(Page::<AtomicU64>::map(empty).is_err());
+        let empty = os::memory_file::create("empty").unwrap();
+        assert!(Page::<AtomicU64>::map(empty.into()).is_err());
         assert!(Page::<AtomicU64>::inherited(0).is_err());
         let error = Page::<AtomicU64>::inherited(1_000_000).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::BADF.raw_os_error()));

@@ -8,7 +8,8 @@
 //! - [`pin`]: the CPUs of a thread; [`cpulist`]: CPU lists in the kernel's format; [`policy`]:
 //!   scheduling policies.
 //! - [`mod@file`]: reading files whose path another user may control; [`write_back`]: writing data
-//!   back before somebody waits for it; [`loop_device`]: disks whose content is a file.
+//!   back before somebody waits for it; [`loop_device`]: disks whose content is a file;
+//!   [`memory_file`]: files in memory.
 //! - [`folders`]: where the user's state and caches belong; [`removal`]: removing a folder.
 //! - [`memory`]: how much memory there is, and giving it back; [`random`]: numbers that nobody
 //!   can guess.
@@ -25,6 +26,7 @@ pub mod file;
 pub mod folders;
 pub mod loop_device;
 pub mod memory;
+pub mod memory_file;
 pub mod pin;
 pub mod pipe;
 pub mod policy;

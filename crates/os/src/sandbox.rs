@@ -24,6 +24,10 @@ use std::path::{Path, PathBuf};
 /// Newest Landlock version whose rights are requested. An older kernel uses the rights it knows.
 const NEWEST: ABI = ABI::V6;
 
+/// `open_tree_attr`, which makes a mount since Linux 6.15. The crate libc does not have it. The
+/// number is the same on x86-64 and arm64.
+const OPEN_TREE_ATTR: libc::c_long = 467;
+
 /// System calls that tailback never makes once it is restricted. They start programs, look into
 /// other processes, or change mounts, namespaces, keys, the clock or the kernel.
 const REFUSED: &[libc::c_long] = &[
@@ -38,6 +42,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_pivot_root,
     libc::SYS_chroot,
     libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
     libc::SYS_move_mount,
     libc::SYS_fsopen,
     libc::SYS_fsmount,
@@ -379,6 +384,23 @@ mod tests {
         });
         assert_eq!(errors, [Some(libc::EPERM); 7]);
         assert_eq!((plain, clone3, thread), (None, (-1, Some(libc::ENOSYS)), 7));
+    }
+
+    #[test]
+    fn no_copy_of_a_mount_is_made_whether_the_kernel_knows_the_call_or_not() {
+        for call in [libc::SYS_open_tree, OPEN_TREE_ATTR] {
+            let (made, error) = apart(move || {
+                let refuse = |one: &BpfProgram| seccompiler::apply_filter(one).unwrap();
+                filters(Network::None).unwrap().iter().for_each(refuse);
+                let no_path = std::ptr::null::<libc::c_char>();
+                let no_attributes = std::ptr::null::<libc::c_void>();
+                // SAFETY: the filter refuses the call; a kernel would refuse a path that is not
+                // there.
+                let made = unsafe { libc::syscall(call, -1, no_path, 0, no_attributes, 0) };
+                (made, io::Error::last_os_error().raw_os_error())
+            });
+            assert_eq!((made, error), (-1, Some(libc::EPERM)), "{call}");
+        }
     }
 
     /// The error of a socket of this family.

@@ -12,7 +12,6 @@ use crate::kernel::{Kernel, image};
 use crate::qemu::{QemuArgs, Root};
 use debian::sha256_of;
 use os::user::User;
-use rustix::fs::{MemfdFlags, memfd_create};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -130,7 +129,7 @@ fn image_of(kernel: &Kernel) -> Result<Vec<u8>, GuestError> {
 
 /// A file without a name, which disappears with the last process that has it open.
 fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
-    let mut file = File::from(memfd_create("tailback-initramfs", MemfdFlags::CLOEXEC)?);
+    let mut file = os::memory_file::create("tailback-initramfs")?;
     file.write_all(bytes)?;
     Ok(file)
 }
@@ -139,6 +138,15 @@ fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_qemu_boots_is_made_as_every_file_in_memory() {
+        let mode = |file: &File| file.metadata().unwrap().mode();
+        let file = in_memory(b"bytes").unwrap();
+        // A kernel with vm.memfd_noexec = 2 refuses files that somebody could execute.
+        assert_eq!(mode(&file), mode(&os::memory_file::create("other").unwrap()));
+        assert_eq!(file.metadata().unwrap().len(), 5);
+    }
 
     #[test]
     fn qemu_is_nobody_where_kvm_lets_it() {

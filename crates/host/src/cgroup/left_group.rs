@@ -20,7 +20,8 @@ use std::path::Path;
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "memory"];
 
 /// Makes an empty group after it is recorded in the journal. Without a folder for journals, as for
-/// an ordinary user without a session, only its name shows whose it is.
+/// an ordinary user without a session, only its name shows whose it is. Such a user cannot write to
+/// the folder that root's runs have made.
 ///
 /// # Errors
 /// If the kernel refuses the group, or if the journal cannot be written, for example on a full

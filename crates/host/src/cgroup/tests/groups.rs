@@ -196,6 +196,31 @@ fn a_group_that_the_journal_cannot_take_is_not_made() {
 }
 
 #[test]
+fn a_user_without_a_session_makes_groups_also_where_root_has_journals() {
+    if !testing::root_or_skip() {
+        return;
+    }
+    let tree = Tree::new(V1_CPU, "1:cpu:/\n");
+    tree.group("/sys/fs/cgroup/cpu", V1_FILES);
+    tree.group("/run", &[]);
+    crate::private::folder(&tree.roots.run.join("tailback")).unwrap();
+    let parent_group = tree.parent_group();
+    for (path, mode) in [(tree.dir.path(), 0o755), (parent_group.path(), 0o777)] {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(path, mode).unwrap();
+    }
+    let nobody = rustix::thread::Uid::from_raw(65_534);
+    let made = std::thread::scope(|scope| {
+        let made = scope.spawn(|| {
+            rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            BandwidthGroup::create(&parent_group).map(|group| group.path().exists())
+        });
+        made.join().unwrap()
+    });
+    assert_eq!(made, Ok(true));
+}
+
+#[test]
 fn a_group_that_holds_this_process_is_not_killed() {
     let tree = split_v1();
     let group = BandwidthGroup::create(&tree.parent_group()).unwrap();
