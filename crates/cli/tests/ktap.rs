@@ -213,3 +213,35 @@ fn the_test_definition_has_a_line_for_each_scenario() {
         assert_eq!(lines, expected);
     }
 }
+
+#[test]
+fn lava_gets_the_results_of_a_test_that_failed_as_a_whole() {
+    let place = Place::new();
+    let definition = deploy("test-definitions/automated/linux/tailback");
+    let read = |name: &str| std::fs::read_to_string(definition.join(name)).unwrap();
+    for folder in ["automated/linux/tailback", "automated/utils"] {
+        std::fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    let script = place.path("automated/linux/tailback/tailback.sh");
+    testing::write_program(&script, &read("tailback.sh"));
+    let send = place.path("automated/utils/send-to-lava.sh");
+    testing::write_program(&send, "#!/bin/sh\nsed 's/^/sent /' \"$1\"\n");
+    let definition = read("tailback.yaml");
+    let (_, steps) = definition.split_once("    steps:\n").unwrap();
+    let steps = steps.lines().filter_map(|line| line.trim().strip_prefix("- "));
+    let steps = steps.collect::<Vec<&str>>().join("\n");
+    for (lines, passes, sent) in [
+        ("echo 'Bail out! no room'; exit 1", false, "sent tailback fail\n"),
+        ("exit 101", false, "sent tailback fail\n"),
+        ("echo 'ok 1 cpu-quota'", true, "sent cpu-quota pass\n"),
+    ] {
+        let stub = program(&place, lines);
+        // LAVA runs the steps in one shell, which ends at the first step that fails.
+        let mut lava = Command::new("sh");
+        lava.args(["-e", "-c", &steps]).current_dir(place.path(""));
+        lava.env("TAILBACK", stub).env("SCENARIOS", "").env("TIME", "1s");
+        let ran = lava.output().unwrap();
+        assert_eq!(ran.status.success(), passes, "{lines}: {ran:?}");
+        assert!(String::from_utf8_lossy(&ran.stdout).ends_with(sent), "{lines}: {ran:?}");
+    }
+}

@@ -224,6 +224,24 @@ fn a_program_for_a_quota_shows_no_stall_where_slices_do_not_expire() {
     let first = Cell::new(Some(first));
     let run = || first.take().unwrap_or_else(|| run_in_group(&place, &quota));
     assert_shows_none("cpu-quota", run);
+    for signal in [Signal::INT, Signal::QUIT, Signal::TERM] {
+        assert_leaves_no_group(&place, &quota, signal);
+    }
+}
+
+/// Fails unless the program removes its group when this signal ends it during a trial.
+fn assert_leaves_no_group(place: &Place, program: &Path, signal: Signal) {
+    let running = place.start(place.program(program.to_str().unwrap()));
+    let deadline = Instant::now() + PATIENCE;
+    while groups(running.pid()).is_empty() {
+        assert!(Instant::now() < deadline, "it makes no group");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    running.signal(signal);
+    let ran = running.end_within(PATIENCE);
+    // A bisection has to stop there.
+    assert_eq!(ran.code(), 128 + signal.as_raw(), "{ran:?}");
+    assert_eq!(groups(ran.pid), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -257,6 +275,14 @@ fn a_program_for_memory_high_shows_the_stall_and_none_with_a_limit_above_the_nee
     let enough = program.replace(low, "#define LIMIT_BYTES 134217728ULL\n");
     let harmless = built(&enough, &place, "harmless").unwrap();
     assert_shows_none("memory-high", || run_in_group(&place, &harmless));
+    // A folder cannot be read either.
+    let pressure = "\"%s/memory.pressure\"";
+    assert!(program.contains(pressure), "{program}");
+    let folder = program.replace(pressure, "\"%s\"");
+    let without = built(&folder, &place, "without").unwrap();
+    let ran = run_in_group(&place, &without);
+    assert!(lacking(&ran).is_some_and(|why| why.contains("directory")), "{ran:?}");
+    assert_eq!(ran.code(), 4, "{ran:?}");
 }
 
 #[test]

@@ -428,10 +428,14 @@ fn a_second_run_is_told_which_one_has_the_machine() {
     let mut command = study("20ms");
     command.args(["--format", "ktap"]).env("XDG_STATE_HOME", other.path("state"));
     let skipped = other.run(command);
+    let mut command = study("20ms");
+    command.args(["--exit-for", "bisect"]).env("XDG_STATE_HOME", other.path("state"));
+    let bisected = other.run(command);
     first.kill().unwrap();
     first.wait().unwrap();
     let start = "KTAP version 1\n1..0 # SKIP another tailback loads this machine";
     assert!(skipped.code() == 4 && skipped.out.starts_with(start), "{skipped:?}");
+    assert_eq!(bisected.code(), 128, "the commit is not skipped: {bisected:?}");
     assert_eq!(ran.code(), 3, "{ran:?}");
     assert_eq!(ran.complaints().len(), 1, "{ran:?}");
     assert!(

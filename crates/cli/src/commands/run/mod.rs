@@ -147,6 +147,11 @@ impl Run for RunScenario {
     }
 
     fn refused(&self, session: &Session, failure: Failure) -> Result<u8, Failure> {
+        let failure = match self.flags.exit_for {
+            // It says nothing about the commit, so the bisection must not skip it.
+            Some(ExitFor::Bisect) => Failure::broken(failure.line),
+            None => failure,
+        };
         self.flags.ktap.print_failure(session, Err(failure))
     }
 

@@ -8,7 +8,6 @@ mod release;
 mod upstream;
 
 use super::reproducer::{self, reproducer};
-use crate::matrix::numbers;
 use crate::prose::{ladder as prose, plain};
 use crate::{Look, ReportError, Shown, repro, text};
 use model::ladder::{Ladder, Step};
@@ -175,10 +174,10 @@ impl<'a> Report<'a> {
         format!("{}: {by} from {from} to {to}", self.stall())
     }
 
-    /// Both releases. Only their version numbers, if these differ.
+    /// Both releases. Versions are only their numbers, if these differ.
     fn releases(&self) -> [String; 2] {
         let both = [self.good, self.bad].map(|run| release(run.record));
-        let short = both.each_ref().map(|release| numbers(release).to_owned());
+        let short = both.each_ref().map(|whole| release::short(whole).to_owned());
         if short[0] == short[1] { both } else { short }
     }
 
@@ -549,6 +548,7 @@ mod tests {
             text.contains("introduced: v7.0..v7.1-rc2\n") && !text.contains("a build of"),
             "{text}"
         );
+        assert!(text.contains(": +244 ms/s from 7.0.0 to 7.1.0-rc2\n"), "not yet 7.1: {text}");
     }
 
     #[test]

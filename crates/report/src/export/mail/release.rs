@@ -1,5 +1,6 @@
 //! Releases of Linux as printed by `uname -r`, and their names in git.
 
+use crate::matrix::numbers;
 use std::cmp::Ordering;
 
 /// A kernel release.
@@ -101,6 +102,13 @@ impl Release {
     }
 }
 
+/// The version numbers of a release. The whole release if it is a release candidate or names a
+/// commit: the numbers alone are those of another version.
+pub fn short(text: &str) -> &str {
+    let is_version = |one: Release| one.candidate.is_none() && one.commit.is_none();
+    if Release::read(text).is_some_and(is_version) { numbers(text) } else { text }
+}
+
 /// The commit that a part of the release names: `gabcdef012345`, or with Fedora's date before it
 /// `251027gabcdef012345` or `20240528gitabcdef012345`.
 fn commit_of(part: &str) -> Option<&str> {
@@ -180,6 +188,15 @@ mod tests {
         assert_eq!(read("6.10.0-arch1-1").candidate, None);
         for unknown in ["sid", "6", "6.18.0+", "6.18.0-rc3+", "6.18.0-gabcdef0-dirty"] {
             assert_eq!(Release::read(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn only_a_version_is_shortened_to_its_numbers() {
+        assert_eq!(short("6.17.13+deb14-cloud-amd64"), "6.17.13");
+        assert_eq!(short("6.18.5-generic"), "6.18.5");
+        for whole in ["6.18.0-rc3", "6.18.0-00012-gabcdef012345", "6.18.0+"] {
+            assert_eq!(short(whole), whole);
         }
     }
 

@@ -119,20 +119,32 @@ static int started;
 /* Starts a child that dies with this process. */
 static pid_t start(void (*run)(long), long what)
 {
-	pid_t self = getpid(), pid = started < 256 ? fork() : -1;
+	pid_t self = getpid(), pid = -1;
+	sigset_t all, usual;
 
-	if (pid < 0)
-		broken("fork: %s", strerror(errno));
+	/* Without this, a signal just after the fork would not end the child. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &usual);
+	if (started < 256)
+		pid = fork();
+	if (pid > 0)
+		children[started++] = pid;
 	if (pid == 0) {
 		signal(SIGHUP, SIG_DFL);
 		signal(SIGINT, SIG_DFL);
+		signal(SIGQUIT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
+	}
+	sigprocmask(SIG_SETMASK, &usual, NULL);
+	if (pid < 0)
+		broken("fork: %s", strerror(errno));
+	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() == self)
 			run(what);
 		_exit(0);
 	}
-	return children[started++] = pid;
+	return pid;
 }
 
 /* Ends the children that were started from this one on. */

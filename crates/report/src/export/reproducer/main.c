@@ -16,6 +16,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGHUP, interrupted);
 	signal(SIGINT, interrupted);
+	signal(SIGQUIT, interrupted);
 	signal(SIGTERM, interrupted);
 	if (getpid() == 1) {
 		mkdir("/proc", 0755);

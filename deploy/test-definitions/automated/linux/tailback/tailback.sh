@@ -25,12 +25,14 @@ awk '
     /^not ok [0-9]+ /      { print $4, "fail" }
 ' output/results.ktap >output/result.txt
 # A stall is a result. It is an error only if nothing could be run.
-if grep -q '^Bail out!' output/results.ktap; then
-    echo tailback fail >output/result.txt
-    exit 1
-fi
-[ -s output/result.txt ] || echo tailback skip >output/result.txt
+instead=skip
 case $code in
-0 | 1 | 4) exit 0 ;;
-*) exit "$code" ;;
+0 | 1 | 4) code=0 ;;
+*) instead=fail ;;
 esac
+if grep -q '^Bail out!' output/results.ktap; then
+    code=1
+    echo tailback fail >output/result.txt
+fi
+[ -s output/result.txt ] || echo "tailback $instead" >output/result.txt
+exit "$code"
