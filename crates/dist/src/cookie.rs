@@ -40,8 +40,8 @@ impl fmt::Debug for Cookie {
 }
 
 impl Cookie {
-    /// Reads a cookie from a file, as Erlang does: without the end of the line, and only if
-    /// nobody but the owner may use the file.
+    /// Reads a cookie from a file, as Erlang does: up to the end of the line, and only if nobody
+    /// but the owner may use the file.
     ///
     /// # Errors
     /// If the file cannot be read, is open to others, belongs to somebody else, or holds no cookie.
@@ -57,11 +57,9 @@ impl Cookie {
         let mut text = String::new();
         let read = file.take(MOST + 2).read_to_string(&mut text);
         read.map_err(|error| wrong(&error.to_string()))?;
-        let cookie = text.trim_end_matches(['\n', '\r', ' ']);
-        let plain = cookie.chars().all(|letter| !letter.is_control());
-        match !cookie.is_empty() && plain && cookie.len() as u64 <= MOST {
-            true => Ok(Cookie { text: cookie.to_owned(), owner: about.uid() }),
-            false => Err(wrong("it contains no valid cookie")),
+        match cookie_in(&text) {
+            Some(cookie) => Ok(Cookie { text: cookie.to_owned(), owner: about.uid() }),
+            None => Err(wrong("it contains no valid cookie")),
         }
     }
 
@@ -98,6 +96,15 @@ impl Cookie {
     pub(crate) fn of(text: &str, owner: u32) -> Self {
         Cookie { text: text.to_owned(), owner }
     }
+}
+
+/// The cookie in this text, by the rules of `auth.erl`; None if there is none. Blanks belong to it,
+/// even those at the end of its line. Only ends of lines and blanks may follow.
+fn cookie_in(text: &str) -> Option<&str> {
+    let end = text.find(|letter: char| !matches!(letter, ' '..='~')).unwrap_or(text.len());
+    let (cookie, rest) = text.split_at(end);
+    let is_alone = rest.chars().all(|letter| matches!(letter, '\n' | '\r' | ' '));
+    (is_alone && !cookie.is_empty() && cookie.len() as u64 <= MOST).then_some(cookie)
 }
 
 /// What is wrong with the file; None if it can be used.
@@ -137,7 +144,8 @@ mod tests {
         let cookie = read("GEHEIM\n").unwrap();
         assert_eq!(cookie.as_str(), "GEHEIM");
         assert!(!format!("{cookie:?}").contains("GEHEIM"));
-        for wrong in ["", "\n", "a\nb", &"x".repeat(2_000)] {
+        assert_eq!(read("GE HEIM \r\n \n").unwrap().as_str(), "GE HEIM ");
+        for wrong in ["", "\n", "a\nb", "a\tb", "GEHÉIM", &"x".repeat(2_000)] {
             let error = read(wrong).unwrap_err().to_string();
             assert!(error.contains("no valid cookie") && !error.contains('\n'), "{error}");
         }

@@ -46,9 +46,9 @@ const FLAGS: u64 = 0x4 // EXTENDED_REFERENCES
     | 0x40_0000 // EXIT_PAYLOAD
     | 0x100_0000 // HANDSHAKE_23
     | 0x200_0000 // UNLINK_ID
+    | 0x400_0000 // MANDATORY_25_DIGEST
     | 1 << 32 // SPAWN
-    | 1 << 34 // V4_NC
-    | 1 << 36; // MANDATORY_25_DIGEST
+    | 1 << 34; // V4_NC
 
 /// Why a handshake failed.
 #[derive(Debug)]
@@ -255,6 +255,16 @@ mod tests {
     use std::sync::mpsc;
 
     const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_nodes_require_is_announced_and_no_flag_that_a_vm_uses_internally() {
+        // From dist.hrl and dist.h of OTP 25 to 28: the flags that were mandatory in OTP 25, those
+        // that are since OTP 26, and the one that stands for the former.
+        let required: u64 = 0x107_0F94 | 1 << 34 | 0x200_0000 | 0x400_0000;
+        assert_eq!(FLAGS & required, required);
+        // PENDING_CONNECT and LOCAL_EXT.
+        assert_eq!(FLAGS & (0x20_0000 | 1 << 36), 0);
+    }
 
     /// A message with its length before it.
     fn framed(message: &[u8]) -> Vec<u8> {

@@ -73,9 +73,14 @@ order(#tally{last = Last, figures = Figures}, Sender, Number) ->
 -spec handled(tally()) -> non_neg_integer().
 handled(#tally{figures = Figures}) -> atomics:get(Figures, ?DISTINCT).
 
-%% @doc When the last message was handled, in nanoseconds of the monotonic clock; 0 if none was.
--spec last_ns(tally()) -> integer().
-last_ns(#tally{figures = Figures}) -> atomics:get(Figures, ?LAST_NS).
+%% @doc When the last message was handled, in nanoseconds of the monotonic clock, which is usually
+%% negative; `none' if no message was handled.
+-spec last_ns(tally()) -> integer() | none.
+last_ns(#tally{figures = Figures}) ->
+    case atomics:get(Figures, ?LAST_NS) of
+        0 -> none;
+        Ns -> Ns
+    end.
 
 %% @doc `handled': different messages; `duplicated': messages handled again; `out_of_order':
 %% messages handled for the first time after a later one of the same sender; `failed': failed

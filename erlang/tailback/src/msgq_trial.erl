@@ -264,7 +264,7 @@ result(Outcome, #trial{options = Options, tally = Tally, start_ns = Start} = Tri
 
 %% Measures up to the last message, not up to the sample that noticed it.
 wall_us(timeout, Start, _, Now) -> (Now - Start) div 1000;
-wall_us(_, Start, Last, _) when Last > Start -> (Last - Start) div 1000;
+wall_us(_, Start, Last, _) when is_integer(Last), Last > Start -> (Last - Start) div 1000;
 wall_us(_, Start, _, Now) -> (Now - Start) div 1000.
 
 dam_figures(Dam) ->

@@ -62,8 +62,9 @@
 %% <li>{@link info/1} returns figures: how many messages wait, how many were handled, and more.</li>
 %% </ul>
 %% All but {@link info/1} may wait without limit. With a limit in milliseconds as the last argument,
-%% as in {@link cast/3}, they wait no longer than that. An error is `{error, Reason}', and
-%% {@link explain/1} says the reason in a line.
+%% as in {@link cast/3}, they wait no longer than that. A negative limit fails with
+%% `function_clause', and nothing is accepted. An error is `{error, Reason}', and {@link explain/1}
+%% says the reason in a line.
 %%
 %% <h2>What is promised</h2>
 %% <ul>
@@ -152,6 +153,11 @@
 -type reason() :: no_dam | dam_down | server_gone | closing | dropped | timeout | poisoned.
 %% Why a message was not accepted or delivered. {@link explain/1} says it in a line.
 
+%% The limits that a receive takes. Any other would fail there, when the message is in the table.
+-define(IS_LIMIT(Ms),
+    (Ms =:= infinity orelse (is_integer(Ms) andalso Ms >= 0 andalso Ms =< 16#ffffffff))
+).
+
 %% @equiv start_link(Name, Server, #{})
 -spec start_link(atom(), tailback_dam:server()) -> {ok, pid()} | {error, term()}.
 start_link(Name, Server) -> start_link(Name, Server, #{}).
@@ -180,19 +186,30 @@ start_link(Name, Server, Options) when is_atom(Name), is_map(Options) ->
 stop(Dam) -> stop(Dam, 5000).
 
 %% @doc Refuses new messages, waits up to `Limit' milliseconds until the server has handled the
-%% accepted ones, and ends the dam. Returns how many messages could not be delivered.
+%% accepted ones, and ends the dam. Returns how many messages could not be delivered. The name of
+%% the dam is free then.
 -spec stop(dam(), timeout()) -> {ok, #{undelivered := non_neg_integer()}} | {error, reason()}.
-stop(Dam, Limit) ->
+stop(Dam, Limit) when ?IS_LIMIT(Limit) ->
     try
         Handle = tailback_dam_queue:handle(Dam),
         tailback_dam_queue:set_state(Handle, closing),
         _ = flush(Handle, Limit),
-        Left = gen_server:call(tailback_dam_queue:dam(Handle), stop, 5000),
+        Pid = tailback_dam_queue:dam(Handle),
+        Left = gen_server:call(Pid, stop, 5000),
+        ok = await_end(Pid),
         {ok, #{undelivered => Left}}
     catch
         error:badarg -> {error, no_dam};
         exit:{timeout, _} -> {error, timeout};
         exit:_ -> {error, dam_down}
+    end.
+
+%% A gen_server that stops answers a moment before it ends.
+-spec await_end(pid()) -> ok.
+await_end(Pid) ->
+    Monitor = monitor(process, Pid),
+    receive
+        {'DOWN', Monitor, process, _, _} -> ok
     end.
 
 %% @equiv cast(Dam, Message, infinity)
@@ -203,7 +220,7 @@ cast(Dam, Message) -> cast(Dam, Message, infinity).
 %% message, at most `Timeout' milliseconds. If there is room by then, the message is accepted. Else
 %% the answer is `{error, timeout}', and the message is certain not to be delivered.
 -spec cast(dam(), term(), timeout()) -> ok | {error, reason()}.
-cast(Dam, Message, Timeout) ->
+cast(Dam, Message, Timeout) when ?IS_LIMIT(Timeout) ->
     tailback_dam_sender:submit(Dam, normal, accept, {message, Message}, Timeout).
 
 %% @equiv urgent(Dam, Message, infinity)
@@ -214,7 +231,7 @@ urgent(Dam, Message) -> urgent(Dam, Message, infinity).
 %% flight to the server, at most `window', stay ahead of it, unless the server called
 %% {@link accept_urgent/1}.
 -spec urgent(dam(), term(), timeout()) -> ok | {error, reason()}.
-urgent(Dam, Message, Timeout) ->
+urgent(Dam, Message, Timeout) when ?IS_LIMIT(Timeout) ->
     tailback_dam_sender:submit(Dam, urgent, accept, {message, Message}, Timeout).
 
 %% @equiv deliver(Dam, Message, infinity)
@@ -224,7 +241,7 @@ deliver(Dam, Message) -> deliver(Dam, Message, infinity).
 %% @doc As {@link cast/3}, but returns when the server has handled the message. After
 %% `{error, timeout}' or `{error, server_gone}' the message may still be delivered.
 -spec deliver(dam(), term(), timeout()) -> ok | {error, reason()}.
-deliver(Dam, Message, Timeout) ->
+deliver(Dam, Message, Timeout) when ?IS_LIMIT(Timeout) ->
     tailback_dam_sender:submit(Dam, normal, confirm, {message, Message}, Timeout).
 
 %% @equiv flush(Dam, infinity)
@@ -233,7 +250,7 @@ flush(Dam) -> flush(Dam, infinity).
 
 %% @doc Returns when the server has handled everything that was accepted before this call.
 -spec flush(dam(), timeout()) -> ok | {error, reason()}.
-flush(Dam, Timeout) ->
+flush(Dam, Timeout) when ?IS_LIMIT(Timeout) ->
     tailback_dam_sender:flush(Dam, Timeout).
 
 %% @doc Returns a handle that a frequent sender may use in place of the name. It is valid as long

@@ -79,6 +79,15 @@ failed_writes_are_counted_test() ->
     msgq_tally:record(Tally, {1, 2}, written),
     ?assertMatch(#{handled := 2, failed := 1}, msgq_tally:read(Tally)).
 
+%% The monotonic clock is negative, so a number in place of `none' would be later than any time.
+the_time_of_the_last_message_is_none_before_there_is_one_test() ->
+    Tally = msgq_tally:new(1, 1),
+    ?assertEqual(none, msgq_tally:last_ns(Tally)),
+    Start = erlang:monotonic_time(nanosecond),
+    msgq_tally:record(Tally, {1, 1}, written),
+    Last = msgq_tally:last_ns(Tally),
+    ?assert(is_integer(Last) andalso Last >= Start).
+
 %% ---- samples
 
 samples_are_bounded_and_highs_are_kept_test_() ->

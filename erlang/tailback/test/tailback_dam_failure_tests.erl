@@ -439,6 +439,23 @@ stop_counts_messages_alone() ->
         ?assertEqual({ok, #{undelivered => 1}}, tailback_dam:stop(?DAM, 100))
     end).
 
+%% A dam of the same name can be started at once.
+stop_returns_when_the_dam_has_ended_test_() ->
+    {timeout, 300, fun stop_returns_when_the_dam_has_ended/0}.
+
+stop_returns_when_the_dam_has_ended() ->
+    with(#{}, fun(_, _) ->
+        try
+            [stop_and_start() || _ <- lists:seq(1, 300)]
+        after
+            end_process(whereis(?DAM))
+        end
+    end).
+
+stop_and_start() ->
+    ?assertEqual({ok, #{undelivered => 0}}, tailback_dam:stop(?DAM)),
+    ?assertMatch({ok, _}, tailback_dam:start_link(?DAM, probe)).
+
 stop_delivers_first_test_() ->
     {timeout, 300, fun stop_delivers_first/0}.
 

@@ -89,6 +89,27 @@ a_message_that_timed_out_never_arrives() ->
         ?assertNot(lists:member(too_late, tailback_dam_probe:seen(Seen)))
     end).
 
+%% A caller may have computed the limit from a deadline that is over.
+what_is_no_time_limit_fails_and_leaves_nothing_test_() ->
+    {timeout, 300, fun what_is_no_time_limit_fails_and_leaves_nothing/0}.
+
+what_is_no_time_limit_fails_and_leaves_nothing() ->
+    with(?SMALL, fun(Seen, Server) ->
+        Accepted = fill(),
+        Calls = [
+            fun(Limit) -> tailback_dam:cast(?DAM, never, Limit) end,
+            fun(Limit) -> tailback_dam:urgent(?DAM, never, Limit) end,
+            fun(Limit) -> tailback_dam:deliver(?DAM, never, Limit) end,
+            fun(Limit) -> tailback_dam:flush(?DAM, Limit) end,
+            fun(Limit) -> tailback_dam:stop(?DAM, Limit) end
+        ],
+        [?assertError(function_clause, Call(L)) || Call <- Calls, L <- [-1, 1.5, 1 bsl 32, soon]],
+        ?assertEqual({open, 0}, {info(state), info(waiting)}),
+        tailback_dam_probe:open_gate(Server),
+        ok = tailback_dam:flush(?DAM, 100000),
+        ?assertEqual([gate | lists:seq(1, Accepted)], tailback_dam_probe:seen(Seen))
+    end).
+
 drop_new_counts_what_it_drops_test_() ->
     {timeout, 300, fun drop_new_counts_what_it_drops/0}.
 
