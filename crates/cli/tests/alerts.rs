@@ -1,13 +1,15 @@
 //! Alerts, dashboard and runbooks: they name only metrics that `watch --listen` serves, and they
-//! cover every finding.
+//! cover every finding. The plugin of node-problem-detector runs, and says what its file expects.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
 
-use common::readers;
-use model::Live;
+use common::{Place, readers};
+use model::{Live, State};
+use report::export::node_problem;
 use report::export::totals::{Totals, ending};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +49,7 @@ fn the_alerts_link_to_runbooks_where_the_package_puts_them() {
     let alerts = read("deploy/prometheus/tailback.rules.yml");
     let urls = alerts.lines().filter_map(|line| line.trim().strip_prefix("runbook_url: "));
     let urls: Vec<&str> = urls.collect();
-    assert_eq!(urls.len(), 5);
+    assert_eq!(urls.len(), 6);
     for url in urls {
         let path = url.strip_prefix("file:///usr/share/doc/tailback/").unwrap();
         let path = path.replace("{{ $labels.stall }}", "cpu-quota");
@@ -96,8 +98,8 @@ fn every_legend_of_the_dashboard_names_labels_that_its_query_keeps() {
     }
 }
 
-/// For a while after the pod of `watch` was restarted, each group has a series from both pods. A
-/// join that meets both fails.
+/// For a while after the pod of `watch` was restarted, each group has a series from both pods, and
+/// their names of the group may differ. A join that meets both fails.
 #[test]
 fn every_join_with_the_names_of_groups_works_after_a_restarted_pod() {
     for (path, count) in [
@@ -113,7 +115,7 @@ fn every_join_with_the_names_of_groups_works_after_a_restarted_pod() {
             joins.filter(|(labels, _)| !labels.is_empty()).map(|(_, joined)| joined).collect();
         assert_eq!(joined.len(), count, "{path}");
         for one in joined {
-            let wanted = "max without (pod) (tailback_watch_group_info";
+            let wanted = "topk by (job, instance, group) (1, tailback_watch_group_info";
             assert!(one.starts_with(wanted), "{path}: {one:.100}");
         }
     }
@@ -164,4 +166,52 @@ fn alerts_about_effects_are_kept_back_and_no_others() {
     let ran = Command::new(root().join("scripts/inhibition")).output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
     assert!(String::from_utf8_lossy(&ran.stdout).contains("kept back: "), "{ran:?}");
+}
+
+/// node-problem-detector does not start if the program of a rule is no file, or if its condition
+/// has no default. It takes 0 for no problem, 1 for a problem, and all other codes for unknown.
+#[test]
+fn node_problem_detector_can_use_its_file() {
+    let text = read("docs/node-problem-detector.json");
+    let plugin: Value = serde_json::from_str(&text).unwrap();
+    let config = &plugin["pluginConfig"];
+    let [rule] = &plugin["rules"].as_array().unwrap()[..] else { panic!("{plugin}") };
+    assert_eq!(plugin["plugin"], "custom");
+    assert_eq!(rule["type"], "permanent");
+    assert_eq!(rule["condition"], plugin["conditions"][0]["type"]);
+    // A rule may take no longer than all rules.
+    assert_eq!(rule["timeout"], config["timeout"]);
+    // Else the names of the first stall would stay for as long as there is any.
+    assert_eq!(config["enable_message_change_based_condition_update"], true);
+    let most = config["max_output_length"].as_u64().unwrap();
+    let many = [("some-long-scenario", State::Affected); 30];
+    assert!(node_problem::line(&many).trim_end().len() as u64 <= most);
+
+    // The program and the folder of the timer.
+    let unit = read("deploy/systemd/tailback-census.service");
+    let program = rule["path"].as_str().unwrap();
+    assert!(unit.contains(&format!("\nExecStart={program} check --brief ")), "{program}");
+    let words: Vec<&str> =
+        rule["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let [command, folder, ref options @ ..] = words[..] else { panic!("{words:?}") };
+    assert!(unit.contains(&format!(" TAILBACK_INTO={folder}\n")), "{folder}");
+
+    let place = Place::new();
+    let own = place.path("fleet");
+    let assert_says = |code: i32, line: &str| {
+        let ran = place.say(&[&[command, own.to_str().unwrap()], options].concat());
+        assert_eq!((ran.code(), ran.out.as_str()), (code, line), "{ran:?}");
+        assert!(line.trim_end().len() as u64 <= most, "{line}");
+    };
+    // The timer has not run yet.
+    assert_says(2, "");
+    std::fs::create_dir(&own).unwrap();
+    for (name, code, line) in
+        [("mmap-lock.quiet", 0, "not-affected: 1\n"), ("mmap-lock", 1, "affected: mmap-lock\n")]
+    {
+        let record = place.golden(name);
+        let words = ["export", "--format", "brief", "--host-name", "n1", record.to_str().unwrap()];
+        std::fs::write(own.join("n1.jsonl"), place.say(&words).out).unwrap();
+        assert_says(code, line);
+    }
 }

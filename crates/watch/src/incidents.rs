@@ -21,8 +21,8 @@ const MOST_OF_GROUP: usize = 32;
 /// The beginning or the end of an incident.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
-    /// Stall, name and group of the first victim. Together with `began`, it is the same at the
-    /// beginning and the end of an incident.
+    /// Stall and name of the first victim, and the group whose limit it is, else the group of the
+    /// victim. Together with `began`, it is the same at the beginning and the end of an incident.
     pub id: String,
     /// Beginning or end.
     pub event: Change,
@@ -153,7 +153,7 @@ impl Incidents {
             return;
         }
         self.all.push(Incident {
-            id: id(finding),
+            id: id(seen),
             began: moment.clock.to_owned(),
             began_s: moment.now_s - moment.passed_s,
             seen_s: moment.now_s,
@@ -201,9 +201,12 @@ impl Incident {
     }
 }
 
-fn id(finding: &Finding) -> String {
-    let victim = &finding.victim;
-    format!("{}:{}:{}", finding.stall, victim.name, victim.group.as_deref().unwrap_or("/"))
+/// Two quotas, as those of a container and of its pod, may throttle the same program from the same
+/// second on. So the group is the one that has the quota.
+fn id(seen: &Seen) -> String {
+    let victim = &seen.finding.victim;
+    let group = seen.subject.limit().or(victim.group.as_deref()).unwrap_or("/");
+    format!("{}:{}:{group}", seen.finding.stall, victim.name)
 }
 
 #[cfg(test)]
@@ -211,7 +214,7 @@ mod tests {
     use super::*;
     use crate::testing::{group, process, second, thread, throttled};
     use crate::{Since, Tick, Window, live};
-    use model::live::{Program, Scope};
+    use model::live::{Opaque, Program, Scope};
 
     /// A second in which this stall held these programs up.
     fn findings(stall: &str, names: &[&str]) -> Live {
@@ -352,6 +355,27 @@ mod tests {
         let began = events(&mut incidents, &seconds);
         let began: Vec<&str> = began.iter().map(|one| one.finding.stall.as_str()).collect();
         assert_eq!(began, ["cpu-quota", "memory-high"]);
+    }
+
+    #[test]
+    fn two_quotas_that_throttle_one_program_at_once_are_told_apart() {
+        let of = |group: &str| {
+            let mut samples = crate::findings::samples().into_iter();
+            let mut found = samples.find(|one| one.stall == "cpu-quota").unwrap();
+            let mut facts: serde_json::Value = found.facts.read().unwrap();
+            facts["group"] = group.into();
+            found.facts = Opaque::of(&facts);
+            found.victim.name = "web".to_owned();
+            found
+        };
+        let both = Live { findings: vec![of("/pod/web"), of("/pod")], ..Live::default() };
+        let mut incidents = Incidents::default();
+        let began = events(&mut incidents, &times(9, both));
+        let ids: Vec<&str> = began.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(ids, ["cpu-quota:web:/pod/web", "cpu-quota:web:/pod"]);
+        assert_eq!(began[0].began, began[1].began);
+        let ended: Vec<String> = incidents.end_all().into_iter().map(|one| one.id).collect();
+        assert_eq!(ended, ids);
     }
 
     #[test]
