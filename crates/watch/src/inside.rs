@@ -118,7 +118,12 @@ impl InsideSums {
             }
         }
         self.micro.add(&look.micro);
-        let inside = look.inside.clone().or(self.last.inside.take());
+        let before = self.last.inside.take();
+        let both = before.as_ref().zip(look.inside.as_ref());
+        if both.is_some_and(|(before, now)| counts_anew(&before.used, &now.used)) {
+            self.first_used.clear();
+        }
+        let inside = look.inside.clone().or(before);
         self.last = Look { mailboxes: Vec::new(), ended: Vec::new(), inside, ..look.clone() };
         let Some(inside) = look.inside.as_ref().filter(|_| look.state == State::Answering) else {
             return;
@@ -160,6 +165,11 @@ impl InsideSums {
     /// Adds a sample of an interval that began at this time. Each flooded process was sampled for
     /// `sampled_all_ns` of it.
     fn mailbox(&mut self, seen: &dist::Mailbox, from_ns: u64, sampled_all_ns: u64) {
+        // Reductions never decrease. So this is another process, of a VM that was started anew.
+        let is_other = |one: &MailboxSums| seen.reductions < one.last.reductions;
+        if self.mailboxes.get(&seen.process).is_some_and(is_other) {
+            self.mailboxes.remove(&seen.process);
+        }
         let is_known = self.mailboxes.contains_key(&seen.process);
         if !is_known && self.mailboxes.len() >= MOST {
             self.forget_oldest();
@@ -356,6 +366,13 @@ impl MailboxSums {
     }
 }
 
+/// Whether the times of schedulers, sorted by number, began anew after an earlier answer: the VM
+/// was started anew, or began to count anew.
+fn counts_anew(before: &[Use], now: &[Use]) -> bool {
+    let mut both = before.iter().zip(now);
+    both.any(|(before, now)| before.scheduler == now.scheduler && now.all < before.all)
+}
+
 /// How work is spread over run queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Balance {
@@ -479,6 +496,18 @@ mod tests {
         assert_eq!(sums.sampled("<0.9.0>"), 1.0);
         sums.add(&sampling(Vec::new()), SECOND);
         assert_eq!(sums.sampled("<0.9.0>"), 0.5);
+    }
+
+    #[test]
+    fn a_node_that_is_started_anew_counts_anew() {
+        let mut sums = InsideSums::default();
+        let times = [(0, 1_000), (900, 2_000), (10, 100), (60, 200)];
+        for (used, reductions) in times.into_iter().zip([5_000, 9_000, 100, 400]) {
+            let one = dist::Mailbox { reductions, ..mailbox(1_000, false, "req") };
+            sums.add(&Look { mailboxes: vec![vec![one]], ..answering(&[1], used) }, SECOND);
+        }
+        assert_eq!(sums.used(), [0.5]);
+        assert_eq!((listed(&sums)[0].reductions_per_s, listed(&sums)[0].samples), (150.0, 2));
     }
 
     #[test]

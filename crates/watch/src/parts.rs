@@ -1,6 +1,6 @@
 //! Splits sums into parts that add up.
 
-use crate::sums::{Key, Sums, ThreadSums};
+use crate::sums::{Key, Sums, ThreadSums, held_up_ns};
 use crate::tick::{Job, MachineTick};
 use crate::why::by_policy;
 use model::live::{
@@ -34,6 +34,7 @@ pub fn program_of(key: &Key, sums: &Sums) -> Program {
 
 /// What a program lost, in parts. `memory_ns` is what it lost to memory.
 pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick, memory_ns: u64) -> Victim {
+    let (asleep, other_stalled_ns) = asleep(sums);
     Victim {
         program: program_of(key, sums),
         ran_ns: sums.all.ran_ns,
@@ -46,7 +47,8 @@ pub fn victim(key: &Key, sums: &Sums, machine: &MachineTick, memory_ns: u64) -> 
             own_worst_ns: sums.all.own_lock_worst_ns,
         },
         memory: memory(sums, memory_ns),
-        asleep: asleep(sums),
+        asleep,
+        other_stalled_ns,
         compared: sums.compared,
         threads: threads(sums),
     }
@@ -210,7 +212,14 @@ pub fn stalled_ns(asleep: &AsleepBehind) -> u64 {
 
 /// The programs whose threads were runnable while it slept. Those with their own reason come
 /// first, then those behind which it slept longest.
-fn asleep(sums: &Sums) -> Vec<AsleepBehind> {
+/// What a program lost, without the sleep until pages are read back: the window has that.
+pub fn loss_ns(sums: &Sums) -> u64 {
+    let awake = sums.all.ready_ns.saturating_add(held_up_ns(&sums.all));
+    sums.asleep.values().map(stalled_ns).fold(awake, u64::saturating_add)
+}
+
+/// The holders that are listed, and how long it stood still behind the others.
+fn asleep(sums: &Sums) -> (Vec<AsleepBehind>, u64) {
     let part = |(who, one): (&Key, &AsleepBehind)| AsleepBehind {
         holder: program(who, 0, 0),
         stalled_ns: stalled_ns(one),
@@ -220,7 +229,9 @@ fn asleep(sums: &Sums) -> Vec<AsleepBehind> {
         sums.asleep.iter().map(|one| (one.0, part(one))).collect();
     let order = |one: &AsleepBehind| (one.stalled_ns, one.ns);
     all.sort_by(|a, b| order(&b.1).cmp(&order(&a.1)).then_with(|| a.0.cmp(b.0)));
-    all.into_iter().take(NAMED).map(|(_, one)| one).collect()
+    let others = all.split_off(NAMED.min(all.len()));
+    let other_ns = others.iter().map(|(_, one)| one.stalled_ns).fold(0, u64::saturating_add);
+    (all.into_iter().map(|(_, one)| one).collect(), other_ns)
 }
 
 /// The threads that lost most, the largest loss first.
@@ -263,6 +274,19 @@ mod tests {
         let parts = parts(&key("a"), &sums(all), &MachineTick::default());
         assert_eq!((parts.other_neighbours_ns, parts.not_told_apart_ns), (60, 40));
         assert_eq!(parts.sum_ns(), 100);
+    }
+
+    #[test]
+    fn three_holders_are_listed_and_the_rest_counts_too() {
+        let mut sums = Sums::default();
+        for (name, ns) in [("b", 40), ("c", 30), ("d", 10), ("e", 5), ("a", 7)] {
+            let asleep = AsleepBehind { ns, inverted_ns: ns, ..AsleepBehind::default() };
+            sums.asleep.insert(key(name), asleep);
+        }
+        let victim = victim(&key("v"), &sums, &MachineTick::default(), 0);
+        let listed: Vec<u64> = victim.asleep.iter().map(|one| one.stalled_ns).collect();
+        assert_eq!(listed, [40, 30, 10]);
+        assert_eq!((victim.other_stalled_ns, victim.lost_ns()), (12, 92));
     }
 
     #[test]

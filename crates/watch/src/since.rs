@@ -29,8 +29,13 @@ pub struct Since {
 }
 
 impl Since {
-    /// Looks at an interval that began this many seconds after the start.
+    /// Looks at an interval that began this many seconds after the start. An interval that is too
+    /// short for a finding, such as the last one before the end, breaks nothing off.
     pub fn look(&mut self, interval: &Window, began_s: f64) {
+        if !findings::may_be_in(interval) {
+            self.begun = false;
+            return;
+        }
         let all = findings::all(interval);
         let found: Vec<Id> = all.iter().map(id).collect();
         let before = std::mem::take(&mut self.present);
@@ -72,6 +77,7 @@ fn id(finding: &Finding) -> Id {
 mod tests {
     use super::*;
     use crate::testing::{MS, process, reader, second, thread, throttled};
+    use crate::tick::Tick;
 
     #[test]
     fn a_finding_is_as_old_as_its_unbroken_presence() {
@@ -90,7 +96,12 @@ mod tests {
         let mut found = findings::all(&bad);
         since.note(&mut found);
         assert_eq!(found[0].since_s, Some(2.0));
-        since.look(&good, 4.0);
+        // The rest of a second, before the end of the watch.
+        let rest = Window::of([&Tick { over_ns: 300 * MS, ..second() }]);
+        since.look(&rest, 4.0);
+        since.note(&mut found);
+        assert_eq!((found[0].since_s, since.has_begun()), (Some(2.0), false));
+        since.look(&good, 4.3);
         since.note(&mut found);
         assert_eq!(found[0].since_s, None);
     }

@@ -11,13 +11,16 @@ use model::live::{
     VictimThread, Why,
 };
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The least loss that is noticed, in milliseconds a second: a tenth of a thread's time.
 pub const NOTICED_MS_PER_S: f64 = 100.0;
 
 /// And at least this share of the time that the program wanted.
 pub const NOTICED_SHARE: f64 = 0.1;
+
+/// If a program had less than this share in a part, it is not named alone.
+const ALONE: f64 = 0.9;
 
 /// If a thread was ready behind one other program for more than this many times as long as it ran,
 /// they did not share the CPU evenly.
@@ -82,6 +85,8 @@ pub struct Loss {
     pub ms_per_s: f64,
     /// The cause of the largest part.
     pub to: To,
+    /// Whether other programs than the named one had a notable share in that part.
+    pub and_others: bool,
     /// The largest part, in milliseconds a second.
     pub part_ms_per_s: f64,
 }
@@ -161,8 +166,10 @@ fn larger(live: &Live) -> Option<Loss> {
     let most = costs.fold(NOTICED_MS_PER_S, f64::max);
     let noticed = live.victims.iter().filter(|victim| is_noticed(victim, live.over_ns, 1.0));
     let losses = noticed.map(|victim| (victim, loss(victim, live.over_ns)));
-    let is_open =
-        |(victim, loss): &(&Victim, Loss)| loss.ms_per_s - explained(live, victim, loss) > most;
+    let listed: HashSet<&Program> = live.victims.iter().map(|victim| &victim.program).collect();
+    let is_open = |(victim, loss): &(&Victim, Loss)| {
+        loss.ms_per_s - explained(live, &listed, victim, loss) > most
+    };
     let open = losses.filter(is_open).map(|(_, loss)| loss);
     open.max_by(|one, other| one.ms_per_s.total_cmp(&other.ms_per_s))
 }
@@ -173,19 +180,33 @@ fn quota_of(finding: &Finding) -> Option<String> {
 }
 
 /// How much of a loss the findings explain: what they cost that program. They explain all of it
-/// if the program sleeps behind the victim of one, or is stalled for memory like another program
-/// of its group. Findings about a quota explain what that quota costs any program, once.
-fn explained(live: &Live, victim: &Victim, loss: &Loss) -> f64 {
+/// if the program sleeps behind the victim of one, which stands ready, or is stalled for memory
+/// like another program of its group. Findings about a quota explain what that quota costs any
+/// program, once. `listed` are the programs of all victims.
+fn explained(live: &Live, listed: &HashSet<&Program>, victim: &Victim, loss: &Loss) -> f64 {
     let is = |one: &Program, other: &Program| one.name == other.name && one.group == other.group;
+    let stands_ready =
+        |finding: &Finding| findings::find(&finding.stall).is_some_and(|entry| entry.stands_ready);
     let is_behind = |finding: &Finding| match &loss.to {
-        To::AsleepBehind(holder) => is(&finding.victim, holder),
-        To::Memory => finding.victim.group.is_some() && finding.victim.group == loss.program.group,
+        To::AsleepBehind(holder) => stands_ready(finding) && is(&finding.victim, holder),
+        To::Memory => {
+            let group = finding.victim.group.as_ref();
+            findings::is_for_memory(finding)
+                && group.is_some()
+                && group == loss.program.group.as_ref()
+        }
         _ => false,
     };
     if live.findings.iter().any(is_behind) {
         return loss.ms_per_s;
     }
-    let own = live.findings.iter().filter(|finding| is(&finding.victim, &loss.program));
+    // Programs of two sessions may have one name. If the victim of a finding is listed itself, the
+    // finding is about no other one.
+    let is_own = |finding: &&Finding| {
+        let about = &finding.victim;
+        is(about, &loss.program) && (*about == loss.program || !listed.contains(about))
+    };
+    let own = live.findings.iter().filter(is_own);
     let (of_quotas, others): (Vec<&Finding>, Vec<&Finding>) =
         own.partition(|finding| quota_of(finding).is_some());
     let cost = |finding: &&Finding| finding.cost_ms_per_s;
@@ -289,6 +310,7 @@ fn is_much(victim: &Victim, over_ns: u64, part: f64) -> bool {
 
 fn loss(victim: &Victim, over_ns: u64) -> Loss {
     let (to, ns) = largest(victim);
+    let and_others = has_others(victim, &to, ns);
     let to = match to {
         // On each CPU, the weight of a group is only the part for its threads there. So groups of
         // the same weight may share one CPU unevenly.
@@ -301,8 +323,19 @@ fn loss(victim: &Victim, over_ns: u64) -> Loss {
         program: victim.program.clone(),
         ms_per_s: rate(victim.lost_ns(), over_ns),
         to,
+        and_others,
         part_ms_per_s: rate(ns, over_ns),
     }
+}
+
+/// Whether a part of this length is not that of the one program that its cause names.
+fn has_others(victim: &Victim, to: &To, ns: u64) -> bool {
+    let of_one = match to {
+        To::Neighbour(..) => victim.parts.neighbours.iter().map(|part| part.ns).max(),
+        To::AsleepBehind(_) => victim.asleep.iter().map(|one| one.stalled_ns).max(),
+        _ => return false,
+    };
+    (of_one.unwrap_or(0) as f64) < ns as f64 * ALONE
 }
 
 /// The largest part. All time behind other programs counts as one part, since they share one CPU.
@@ -375,6 +408,25 @@ mod tests {
     }
 
     #[test]
+    fn a_program_is_named_alone_only_for_a_part_that_is_its_own() {
+        let and_others = |other_ms: u64| {
+            let mut live = live(250);
+            let parts = &mut live.victims[0].parts;
+            parts.neighbours[0].ns = (250 - other_ms) * MS;
+            parts.other_neighbours_ns = other_ms * MS;
+            let Summary::Loses(loss) = summary(&live) else { panic!() };
+            assert_eq!(loss.part_ms_per_s, 250.0);
+            loss.and_others
+        };
+        assert_eq!([0, 20, 30, 200].map(and_others), [false, false, true, true]);
+        let mut live = live(20);
+        let holder = |ns| AsleepBehind { ns, stalled_ns: ns, ..AsleepBehind::default() };
+        live.victims[0].asleep = vec![holder(150 * MS), holder(140 * MS)];
+        let Summary::Loses(loss) = summary(&live) else { panic!() };
+        assert!(matches!(loss.to, To::AsleepBehind(_)) && loss.and_others);
+    }
+
+    #[test]
     fn findings_about_one_quota_explain_its_time_once_and_for_all_its_programs() {
         let finding = |stall: &str, victim: &Program, cost_ms_per_s| Finding {
             stall: stall.to_owned(),
@@ -400,6 +452,49 @@ mod tests {
         assert_eq!(summary(&live), Summary::Finding);
         live.findings = vec![finding("neighbour", &db, 100.0)];
         assert!(matches!(summary(&live), Summary::FindingBeside(_)));
+    }
+
+    #[test]
+    fn a_finding_explains_no_loss_of_another_program_of_that_name() {
+        let mut live = live(250);
+        live.victims[0].program.pid = 7;
+        let mut other = live.victims[0].clone();
+        other.program.pid = 8;
+        other.parts.ready_ns = 300 * MS;
+        other.parts.neighbours[0].ns = 300 * MS;
+        live.victims.push(other);
+        let victim = live.victims[0].program.clone();
+        live.findings = vec![Finding { victim, cost_ms_per_s: 250.0, ..Finding::default() }];
+        let Summary::FindingBeside(loss) = summary(&live) else { panic!() };
+        assert_eq!((loss.program.pid, loss.ms_per_s), (8, 300.0));
+    }
+
+    #[test]
+    fn a_finding_explains_sleep_and_memory_only_if_it_is_about_these() {
+        let beside = |live: &Live, stall: &str, victim: Program| {
+            let stall = stall.to_owned();
+            let finding = Finding { stall, victim, cost_ms_per_s: 12.0, ..Finding::default() };
+            let live = Live { findings: vec![finding], ..live.clone() };
+            matches!(summary(&live), Summary::FindingBeside(_))
+        };
+        let db = Program { name: "db".to_owned(), ..Program::default() };
+        let asleep = AsleepBehind {
+            holder: db.clone(),
+            ns: 150 * MS,
+            stalled_ns: 150 * MS,
+            ..AsleepBehind::default()
+        };
+        let mut sleeps = live(20);
+        sleeps.victims[0].asleep = vec![asleep];
+        assert!(!beside(&sleeps, "neighbour", db.clone()));
+        assert!(beside(&sleeps, "mmap-lock", db.clone()), "its victim is not ready");
+        let group = Some("/app".to_owned());
+        let db = Program { group: group.clone(), ..db };
+        let mut frees = live(90);
+        frees.victims[0].program.group = group;
+        frees.victims[0].memory = MemoryWaits { ns: 95 * MS, ..MemoryWaits::default() };
+        assert!(!beside(&frees, "memory-high", db.clone()));
+        assert!(beside(&frees, "neighbour", db), "it takes no memory");
     }
 
     #[test]

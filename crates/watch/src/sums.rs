@@ -110,6 +110,8 @@ pub struct Behind {
     pub victim_prio: i32,
     /// How long that part was.
     pub prio_ns: u64,
+    /// The process that had the CPU then.
+    pub forced_by: u32,
     /// Whether only a lock gave it that priority, and its own policy did not.
     pub is_inherited: bool,
     /// The real-time policy of its threads with that priority, if it is known.
@@ -195,6 +197,7 @@ impl Sums {
                 behind.policy = behind.policy.filter(|_| behind.prio == pair.prio);
                 (behind.prio, behind.victim_prio) = (pair.prio, pair.victim_prio);
                 behind.prio_ns = pair.forced_ns;
+                behind.forced_by = pair.culprit;
                 behind.is_inherited = is_inherited(pair.prio, pair.normal_prio, pair.victim_prio);
             }
             if pair.forced_ns > 0 && behind.prio == pair.prio {
@@ -365,6 +368,15 @@ fn condense<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>) {
     }
 }
 
+/// Takes out the programs that ran longest: fewer than `most`, which is at least 1.
+pub fn take_busiest(programs: &mut HashMap<Key, Sums>, most: usize) -> HashMap<Key, Sums> {
+    let mut ran: Vec<u64> = programs.values().map(|sums| sums.all.ran_ns).collect();
+    let Some(place) = ran.len().checked_sub(most) else { return HashMap::new() };
+    let (_, least, _) = ran.select_nth_unstable(place);
+    let least = *least;
+    programs.extract_if(|_, sums| sums.all.ran_ns > least).collect()
+}
+
 /// Keeps the `most` heaviest entries; `most` is at least 1.
 pub fn keep_heaviest<K: Hash + Eq, V: Weigh>(map: &mut HashMap<K, V>, most: usize) {
     let mut weights: Vec<u64> = map.values().map(Weigh::weight).collect();
@@ -407,7 +419,7 @@ fn lost_ns(counts: &ThreadCounts) -> u64 {
 }
 
 /// Time that threads waited for their mmap lock and for memory.
-fn held_up_ns(counts: &ThreadCounts) -> u64 {
+pub fn held_up_ns(counts: &ThreadCounts) -> u64 {
     let all = [counts.lock_ns, counts.memory_ns, counts.reclaim_ns, counts.compaction_ns];
     all.into_iter().fold(0, u64::saturating_add)
 }

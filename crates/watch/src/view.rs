@@ -116,7 +116,7 @@ pub fn interval(tick: &Tick) -> Interval {
 /// The programs that are listed, and what all programs lost together, in nanoseconds.
 fn victims(window: &Window) -> (Vec<Victim>, u64) {
     let least = (window.over_ns as f64 * LEAST_SHARE) as u64;
-    let mut lost_ns = 0_u64;
+    let mut lost_ns = window.dropped_ns;
     let mut all: Vec<Victim> = window
         .victims()
         .map(|(key, sums)| victim(key, sums, &window.machine, window.memory_ns(key, sums)))

@@ -3,7 +3,7 @@
 //! The scheduler shares a CPU level by level, from the root group down. Two threads compete at
 //! the level where their groups part. There are two groups, two sessions (autogroup) or two
 //! threads at that level, or one of these beside another. So only the weights of two programs at
-//! that level count.
+//! that level count. Threads of one session compete by their own weights.
 
 use crate::tick::{Job, Process, Tick};
 use model::live::{Weight, WeightOf, Why};
@@ -55,9 +55,15 @@ pub fn by_weight(tick: &Tick, victim: &Process, culprit: &Process) -> Why {
         return Why::Unknown;
     }
     let of = |process: &Process| lineage_of(&tick.lineages, process.group.as_deref());
-    let (one, other) = part(of(victim), of(culprit));
-    let (one, other) = (weight(tick, victim, one), weight(tick, culprit, other));
-    let (Some(one), Some(other)) = (one, other) else { return Why::Unknown };
+    let parted = part(of(victim), of(culprit));
+    let is_within = parted == (None, None) && is_one_session(victim, culprit);
+    let weigh = |process: &Process, group: Option<&str>| match is_within {
+        true => Some(of_thread(process)),
+        false => weight(tick, process, group),
+    };
+    let (Some(one), Some(other)) = (weigh(victim, parted.0), weigh(culprit, parted.1)) else {
+        return Why::Unknown;
+    };
     if other.weight as f64 > one.weight as f64 * MORE {
         return Why::Weight { victim: one, culprit: other };
     }
@@ -77,9 +83,21 @@ fn weight(tick: &Tick, process: &Process, group: Option<&str>) -> Option<Weight>
             Weight { weight: *tick.weights.get(group)?, of: WeightOf::Group(group.to_owned()) }
         }
         (None, Some(nice)) => Weight { weight: of_nice(nice), of: WeightOf::Session(nice) },
-        (None, None) if process.is_idle => Weight { weight: IDLE, of: WeightOf::IdlePolicy },
-        (None, None) => Weight { weight: of_nice(process.nice), of: WeightOf::Nice(process.nice) },
+        (None, None) => of_thread(process),
     })
+}
+
+/// The weight of a process's own threads.
+fn of_thread(process: &Process) -> Weight {
+    match process.is_idle {
+        true => Weight { weight: IDLE, of: WeightOf::IdlePolicy },
+        false => Weight { weight: of_nice(process.nice), of: WeightOf::Nice(process.nice) },
+    }
+}
+
+/// Whether two processes belong to the same session.
+fn is_one_session(one: &Process, other: &Process) -> bool {
+    matches!(one.job, Job::Session(_)) && one.job == other.job
 }
 
 fn of_nice(nice: i32) -> u64 {
@@ -187,6 +205,28 @@ mod tests {
         tick.processes.get_mut(&6).unwrap().session_nice = Some(-5);
         let of = |nice, weight| Weight { weight, of: WeightOf::Session(nice) };
         assert_eq!(why(&tick, 5, 6), Why::Weight { victim: of(0, 1024), culprit: of(-5, 3125) });
+    }
+
+    #[test]
+    fn nice_counts_within_one_session() {
+        let mut tick = groups();
+        for (pid, nice) in [(5, 10), (6, 0)] {
+            let process = tick.processes.get_mut(&pid).unwrap();
+            process.job = Job::Session(5);
+            process.nice = nice;
+            process.session_nice = Some(0);
+        }
+        let of = |nice, weight| Weight { weight, of: WeightOf::Nice(nice) };
+        assert_eq!(why(&tick, 5, 6), Why::Weight { victim: of(10, 110), culprit: of(0, 1024) });
+        assert_eq!(why(&tick, 6, 5), Why::Shared(None));
+        // Beside a group, the session competes as a whole.
+        let session = Weight { weight: 1024, of: WeightOf::Session(0) };
+        assert_eq!(why(&tick, 5, 1), Why::Weight { victim: session, culprit: group("/a", 4096) });
+        // A holder that runs only if nobody else wants the CPU keeps the others asleep.
+        tick.processes.get_mut(&6).unwrap().is_idle = true;
+        let holder = Weight { weight: IDLE, of: WeightOf::IdlePolicy };
+        let behind = inverted(&tick, &tick.processes[&6], &tick.processes[&5]);
+        assert_eq!(behind, Some((holder, of(10, 110))));
     }
 
     #[test]

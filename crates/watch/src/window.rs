@@ -2,9 +2,9 @@
 
 use crate::inside::InsideSums;
 use crate::node::NodeSums;
-use crate::parts::stalls;
+use crate::parts::{loss_ns, stalls};
 use crate::scope;
-use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, keep_heaviest};
+use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, keep_heaviest, take_busiest};
 use crate::tick::{Full, Job, MachineTick, Process, Spent, Tick};
 use crate::why::{by_weight, inverted, real_time_priority};
 use model::live::{Scope, Why, Workload};
@@ -14,7 +14,8 @@ use probe::live::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Most programs that are told apart. Beyond that, those that lost least are dropped.
+/// Most programs that are told apart. Beyond that, those that lost least are dropped, except those
+/// that ran longest: a program that takes the CPU of others loses nothing itself.
 const MOST_PROGRAMS: usize = 1_024;
 
 /// A window longer than this, in nanoseconds, keeps only what matters most of each program.
@@ -85,6 +86,8 @@ pub struct Window {
     pub(crate) unnamed_ns: u64,
     /// Threads that were not counted.
     pub(crate) lost_threads: u64,
+    /// What programs in scope lost whose sums were dropped, in nanoseconds.
+    pub(crate) dropped_ns: u64,
 }
 
 /// Names of processes in an interval.
@@ -113,6 +116,17 @@ impl<'a> Names<'a> {
         let of_ended = || {
             let thread = self.ended.get(&pid)?;
             Some(self.key(pid, &thread.name, thread.session))
+        };
+        self.of_process(pid).or_else(of_ended)
+    }
+
+    /// The program of a process that slept. If the process has ended in the interval, its group is
+    /// known only from its session.
+    fn sleeper(&self, pid: u32) -> Option<Key> {
+        let of_ended = || {
+            let thread = self.ended.get(&pid)?;
+            let is_known = self.sessions.contains_key(&thread.session);
+            is_known.then(|| self.key(pid, &thread.name, thread.session))
         };
         self.of_process(pid).or_else(of_ended)
     }
@@ -360,15 +374,18 @@ impl Window {
     }
 
     fn chain(&mut self, chain: &ChainCounts, names: &Names) {
-        let Some(sleeper) = names.of_process(chain.key.sleeper) else { return };
+        let pid = chain.key.sleeper;
+        let Some(sleeper) = names.sleeper(pid) else { return };
+        let tick = names.tick;
+        let process = tick.processes.get(&pid);
+        let in_scope =
+            process.map_or_else(|| holds_ended(tick, pid, &sleeper), |process| process.in_scope);
         if chain.key.slept == Slept::Journal {
-            return self.journal(chain, sleeper, names);
+            return self.journal(chain, (sleeper, in_scope), names);
         }
         let holder = names.key(chain.key.holder, &chain.name, 0);
-        let tick = names.tick;
-        let in_scope = tick.processes[&chain.key.sleeper].in_scope;
-        let both = (tick.processes.get(&chain.key.holder), &tick.processes[&chain.key.sleeper]);
-        let weights = both.0.and_then(|it| inverted(tick, it, both.1));
+        let both = tick.processes.get(&chain.key.holder).zip(process);
+        let weights = both.and_then(|(holder, sleeper)| inverted(tick, holder, sleeper));
         let stalls = stalls(&sleeper, &holder, chain.key.slept);
         let sums = self.programs.entry(sleeper).or_default();
         sums.in_scope |= in_scope;
@@ -376,19 +393,19 @@ impl Window {
     }
 
     /// A sleep for a commit of a journal: who slept, and for whose handle the commit waited.
-    fn journal(&mut self, chain: &ChainCounts, sleeper: Key, names: &Names) {
+    fn journal(&mut self, chain: &ChainCounts, (sleeper, in_scope): (Key, bool), names: &Names) {
         let holder =
             names.key(chain.key.holder, &chain.name, names.known_session(chain.key.holder));
         let io_max = holder.group.as_ref().and_then(|group| names.tick.io_max.get(group));
         let sums = self.programs.entry(sleeper).or_default();
-        sums.in_scope |= names.tick.processes[&chain.key.sleeper].in_scope;
+        sums.in_scope |= in_scope;
         sums.behind_handle(holder, chain, io_max);
     }
 
     fn reader(&mut self, reader: &ReaderCounts, names: &Names) {
         let key = ReadingKey {
             reader: names.key(reader.reader, &reader.name, 0),
-            target: names.key(reader.target, "", 0),
+            target: names.victim(reader.target).unwrap_or_else(|| names.key(reader.target, "", 0)),
             file: reader.file.clone(),
             call: reader.call,
         };
@@ -459,7 +476,18 @@ impl Window {
         if self.programs.len() <= most {
             return;
         }
+        let before_ns = self.kept_ns();
+        let busiest = take_busiest(&mut self.programs, most / 4);
         keep_heaviest(&mut self.programs, most / 2);
+        self.programs.extend(busiest);
+        let dropped_ns = before_ns.saturating_sub(self.kept_ns());
+        self.dropped_ns = self.dropped_ns.saturating_add(dropped_ns);
+    }
+
+    /// What programs in scope lost whose sums are there.
+    fn kept_ns(&self) -> u64 {
+        let in_scope = self.programs.values().filter(|sums| sums.in_scope);
+        in_scope.map(loss_ns).fold(0, u64::saturating_add)
     }
 }
 
@@ -482,6 +510,7 @@ mod tests {
     use super::*;
     use crate::testing::{MS, group, held_by_quota, pair, process, second, thread};
     use crate::tick::Outside;
+    use probe::live::ChainKey;
 
     /// The mark of a number outside, and that of a kernel thread.
     const OUTSIDE: u32 = 1 << 31;
@@ -529,6 +558,28 @@ mod tests {
         }
         let there = window.victims().any(|(key, _)| key.name == "reader's victim");
         assert!(there && window.programs.len() <= MOST_PROGRAMS_LONG, "{}", window.programs.len());
+    }
+
+    #[test]
+    fn among_many_programs_those_that_ran_longest_stay_and_no_loss_is_forgotten() {
+        const SECONDS: u64 = 70;
+        const OTHERS: u32 = 600;
+        let mut window = Window::default();
+        for _ in 0..SECONDS {
+            let mut tick = second();
+            process(&mut tick, 7, "hog", None);
+            tick.threads.push(thread(7, 900, 0));
+            for pid in 100..100 + OTHERS {
+                process(&mut tick, pid, &format!("job{pid}"), None);
+                tick.threads.push(thread(pid, 1, 2));
+            }
+            window.add(&tick);
+        }
+        assert!(window.programs.len() <= MOST_PROGRAMS_LONG, "{}", window.programs.len());
+        let hog = window.programs.iter().find(|(key, _)| key.name == "hog");
+        assert_eq!(hog.map(|(_, sums)| sums.all.ran_ns), Some(SECONDS * 900 * MS));
+        let lost_ns = window.dropped_ns + window.kept_ns();
+        assert_eq!(lost_ns, SECONDS * u64::from(OTHERS) * 2 * MS);
     }
 
     #[test]
@@ -622,6 +673,30 @@ mod tests {
         let comm = |name: &str| Scope { comm: Some(name.to_owned()), ..Scope::default() };
         assert_eq!([lost(group("/ci")), lost(group("/web"))], [300, 0]);
         assert_eq!([lost(comm("cc1")), lost(comm("sh"))], [600, 0]);
+    }
+
+    #[test]
+    fn a_process_that_ends_as_soon_as_it_wakes_has_slept() {
+        let slept_ms = |session: u32| {
+            let mut tick = second();
+            process(&mut tick, 7, "sh", Some("/ci"));
+            process(&mut tick, 2, "backup", Some("/jobs"));
+            let ended = ThreadCounts { name: "dd".to_owned(), session, ..thread(8, 5, 0) };
+            tick.threads = vec![thread(7, 10, 0), thread(2, 5, 0), ended];
+            let slept = Slept::Journal;
+            let key = ChainKey { sleeper: 8, holder: 2, slept, ..ChainKey::default() };
+            let name = "backup".to_owned();
+            tick.chains =
+                vec![ChainCounts { key, name, ns: 600 * MS, wakes: 1, worst_ns: 600 * MS }];
+            let window = Window::of([&tick]);
+            let dd = window.victims().find(|(key, _)| key.name == "dd");
+            let (key, sums) = dd.unwrap();
+            let ns: u64 = sums.journal.values().map(|behind| behind.ns).sum();
+            (key.group.clone(), ns / MS)
+        };
+        assert_eq!(slept_ms(7), (Some("/ci".to_owned()), 600));
+        // The other program may be in its own group.
+        assert_eq!(slept_ms(90), (None, 0));
     }
 
     #[test]

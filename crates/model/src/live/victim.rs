@@ -24,6 +24,9 @@ pub struct Victim {
     /// bounded number. It is not part of its runnable time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asleep: Vec<AsleepBehind>,
+    /// What [`AsleepBehind::stalled_ns`] is, behind the programs that `asleep` does not list.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub other_stalled_ns: u64,
     /// The runnable time of the threads that were compared, from the tool and from the kernel
     /// (`schedstat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +55,8 @@ impl Victim {
     /// Time asleep in locks behind threads that a quota, a lower priority or a lower weight kept
     /// from running.
     pub fn stalled_ns(&self) -> u64 {
-        self.asleep.iter().map(|one| one.stalled_ns).fold(0, u64::saturating_add)
+        let listed = self.asleep.iter().map(|one| one.stalled_ns);
+        listed.fold(self.other_stalled_ns, u64::saturating_add)
     }
 }
 

@@ -8,8 +8,8 @@ use super::command;
 use super::not_seen::no_programs;
 pub use inside::{inside, problem};
 use model::live::{
-    Answer, AnswerState, Finding, GroupPart, Missing, NeighbourPart, NotMeasurable, Scope, Sleeper,
-    Source, Sure, Victim, Why,
+    Answer, AnswerState, Finding, GroupPart, Missing, NeighbourPart, NotMeasurable, Program, Scope,
+    Sleeper, Source, Sure, Victim, Why,
 };
 use model::prose::figures::{figure, percent, plural};
 use model::{Live, Meta, Unit};
@@ -546,7 +546,7 @@ fn loses_without_finding(loss: &Loss) -> String {
         To::Neighbour(other, Why::Shared(_)) => format!(
             "Busy, shared evenly: {victim} waits {} for {}.{in_all}",
             rate(loss.part_ms_per_s),
-            program(other)
+            of_part(other, loss)
         ),
         To::OwnThreads => format!(
             "Busy: the threads of {victim} wait {} for each other; more of them are ready than \
@@ -557,11 +557,17 @@ fn loses_without_finding(loss: &Loss) -> String {
     }
 }
 
+/// Whose part it is.
+fn of_part(most: &Program, loss: &Loss) -> String {
+    let others = if loss.and_others { " and others" } else { "" };
+    format!("{}{others}", program(most))
+}
+
 /// The cause of the largest part of a loss.
 fn to(loss: &Loss) -> String {
     let most = figure(loss.part_ms_per_s, Unit::MillisecondsPerSecond);
     match &loss.to {
-        To::Neighbour(other, _) => format!("{most} of it while {} ran", program(other)),
+        To::Neighbour(other, _) => format!("{most} of it while {} ran", of_part(other, loss)),
         To::OwnThreads => format!("{most} of it to its own threads"),
         To::Quota => format!("{most} of it to a quota"),
         To::Confined => format!("{most} of it confined to busy CPUs while another CPU was idle"),
@@ -577,7 +583,11 @@ fn to(loss: &Loss) -> String {
         }
         To::Memory => format!("{most} of it standing still for memory"),
         To::AsleepBehind(other) => {
-            format!("{most} of it asleep behind {}, which is kept from running", program(other))
+            let is = if loss.and_others { "are" } else { "is" };
+            format!(
+                "{most} of it asleep behind {}, which {is} kept from running",
+                of_part(other, loss)
+            )
         }
         To::NotToldApart => "and the reason is not known".to_owned(),
     }

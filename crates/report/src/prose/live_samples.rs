@@ -175,9 +175,21 @@ fn losses() -> Vec<Loss> {
         To::AsleepBehind(of("postgres")),
         To::NotToldApart,
     ];
-    let loss = |to| Loss { program: of("web"), ms_per_s: 80.5, to, part_ms_per_s: 60.5 };
+    let loss = |to| Loss {
+        program: of("web"),
+        ms_per_s: 80.5,
+        to,
+        and_others: false,
+        part_ms_per_s: 60.5,
+    };
     let large = Loss { ms_per_s: 280.5, ..loss(To::Quota) };
-    all.map(loss).into_iter().chain([large]).collect()
+    let several = [
+        To::Neighbour(of("stress-ng"), Why::Shared(None)),
+        To::Neighbour(of("stress-ng"), Why::Unknown),
+        To::AsleepBehind(of("postgres")),
+    ]
+    .map(|to| Loss { and_others: true, ..loss(to) });
+    all.map(loss).into_iter().chain([large]).chain(several).collect()
 }
 
 fn nodes() -> Vec<String> {

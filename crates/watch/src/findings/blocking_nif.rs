@@ -99,7 +99,7 @@ pub struct Facts {
     held: u32,
     /// Number of schedulers online.
     online: u32,
-    /// Calls a second; absent if they were not counted.
+    /// Calls a second on the held schedulers; absent if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     calls_per_s: Option<f64>,
     /// Share of the time in which the other online schedulers slept; absent if there are none.
@@ -306,7 +306,8 @@ fn finding(
     // A library on the stack does not show that the sleep is not one for memory.
     let lacks_memory = held.iter().any(|(_, held)| held.lacks_memory);
     let seconds = node.over_ns as f64 / 1e9;
-    let calls: u64 = node.schedulers.values().map(|one| one.calls).sum();
+    let of_held = node.schedulers.iter().filter(|(number, _)| numbers.contains(number));
+    let calls = of_held.map(|(_, one)| one.calls).fold(0, u64::saturating_add);
     let facts = Facts {
         node: node.facts.line.name.clone(),
         sleeps,
@@ -392,6 +393,21 @@ mod tests {
         assert_eq!((found.cost_ms_per_s, found.worst_ms), (900.0, 30.0));
         let fixes: Vec<NativeFix> = found.fixes.read().unwrap();
         assert!(fixes.len() == 2, "the other scheduler slept: {fixes:?}");
+    }
+
+    #[test]
+    fn short_calls_of_a_free_scheduler_are_not_those_of_the_native_code() {
+        let all = found(|node| {
+            let held = node.schedulers.get_mut(&1).unwrap();
+            held.call_ns = 900 * MS;
+            held.calls = 30;
+            held.call_worst_ns = 30 * MS;
+            let free = node.schedulers.get_mut(&2).unwrap();
+            free.call_ns = 5 * MS;
+            free.calls = 5_000;
+        });
+        let facts: Facts = all[0].facts.read().unwrap();
+        assert_eq!((facts.held, facts.calls_per_s), (1, Some(30.0)));
     }
 
     #[test]

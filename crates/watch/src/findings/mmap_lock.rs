@@ -273,6 +273,16 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_has_ended_is_a_victim_too() {
+        let mut tick = tick(40, 8);
+        tick.processes.remove(&1);
+        tick.readers.push(reader(2, 1, "smaps", 60));
+        let all = MmapLock::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((found.victim.name.as_str(), found.cost_ms_per_s), ("t1", 40.0));
+    }
+
+    #[test]
     fn a_preempted_reader_is_to_be_raised() {
         let mut tick = tick(40, 8);
         let mut preempted = reader(2, 1, "smaps", 60);

@@ -29,8 +29,8 @@ pub mod words;
 
 use crate::window::Window;
 use model::live::{Answer, Finding, SourceUse};
-use stall::Seen;
 pub use stall::{Entry, LEAST_SAMPLES};
+use stall::{Seen, Stall};
 
 /// All stalls that are looked for. At the same cost, the earlier one comes first: what used up
 /// the quota of a node comes before the quota itself.
@@ -64,9 +64,19 @@ pub fn find(id: &str) -> Option<&'static Entry> {
     ALL.iter().find(|entry| entry.id == id)
 }
 
+/// Whether a window is long enough for a finding.
+pub(crate) fn may_be_in(window: &Window) -> bool {
+    window.seconds() >= LEAST_SECONDS
+}
+
+/// Whether a finding is about a program that is stalled for memory.
+pub(crate) fn is_for_memory(finding: &Finding) -> bool {
+    [memory_high::MemoryHigh::ID, memory_stall::MemoryStall::ID].contains(&finding.stall.as_str())
+}
+
 /// All findings, the most costly first.
 pub(crate) fn all(window: &Window) -> Vec<Finding> {
-    if window.seconds() < LEAST_SECONDS {
+    if !may_be_in(window) {
         return Vec::new();
     }
     let of = |entry: &Entry| {
@@ -83,10 +93,13 @@ pub(crate) fn all(window: &Window) -> Vec<Finding> {
     all
 }
 
-/// All answers, in the order of `tailback list`; those without a scenario come last.
+/// All answers, in the order of `tailback list`; those without a scenario come last. A window that
+/// is too short for a finding says *no* to nothing.
 pub(crate) fn answers(window: &Window, findings: &[Finding], sources: &[SourceUse]) -> Vec<Answer> {
     let seen = Seen { window, findings, sources };
-    in_order().into_iter().filter_map(|entry| seen.answer(entry)).collect()
+    let all = in_order().into_iter().filter_map(|entry| seen.answer(entry));
+    let of = |one: Answer| Answer { state: seen.unless_too_short(LEAST_SECONDS, one.state), ..one };
+    all.map(of).collect()
 }
 
 /// The stalls, in the order of `tailback list`; those without a scenario come last.
@@ -123,6 +136,8 @@ pub fn answer_samples() -> Vec<Answer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{MS, second};
+    use crate::tick::Tick;
     use model::live::{AnswerState, Missing, NotMeasurable, Opaque, Source};
     use model::not_seen::NoPrograms;
     use serde_json::Value;
@@ -135,7 +150,7 @@ mod tests {
     }
 
     fn state(sources: &[SourceUse], id: &str) -> AnswerState {
-        let all = answers(&Window::default(), &[], sources);
+        let all = answers(&Window::of([&second()]), &[], sources);
         all.into_iter().find(|one| one.stall == id).unwrap().state
     }
 
@@ -186,11 +201,21 @@ mod tests {
         let threads = Window { lost_threads: 1, ..Window::default() };
         assert!(is_full(&threads, "neighbour") && is_full(&threads, "mmap-lock"));
         assert!(!is_full(&threads, "cpu-quota"));
-        let mut pairs = Window::of([&crate::testing::second()]);
-        pairs.unnamed_ns = 99 * crate::testing::MS;
+        let mut pairs = Window::of([&second()]);
+        pairs.unnamed_ns = 99 * MS;
         assert!(!is_full(&pairs, "neighbour"));
-        pairs.unnamed_ns = 100 * crate::testing::MS;
+        pairs.unnamed_ns = 100 * MS;
         assert!(is_full(&pairs, "neighbour") && !is_full(&pairs, "mmap-lock"));
+    }
+
+    #[test]
+    fn a_look_that_is_too_short_for_a_finding_says_no_to_nothing() {
+        let is_no = |one: &Answer| matches!(one.state, AnswerState::NotHitting { .. });
+        let says_no = |over_ms: u64| {
+            let window = Window::of([&Tick { over_ns: over_ms * MS, ..second() }]);
+            answers(&window, &[], &sources(&[])).iter().any(is_no)
+        };
+        assert_eq!([300, 600].map(says_no), [false, true]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::tick::Job;
 use crate::why::by_policy;
 use crate::window::Window;
 use model::live::{AnswerState, Finding, RealTimePolicy, Source, Why};
+use probe::live::is_outside;
 use serde::{Deserialize, Serialize};
 
 /// Time behind such a program, in milliseconds a second: a tenth of a thread's time. Work that
@@ -138,8 +139,10 @@ fn finding(window: &Window, ((key, sums), (who, behind, ns)): ((&Key, &Sums), Wo
     let victim = program_of(key, sums);
     let policy = by_policy(behind.prio, behind.victim_prio);
     let is_inherited = behind.is_inherited;
-    // The policy of a kernel thread is the kernel's own.
-    let demotes = if who.job == Job::Kernel || is_inherited { 0 } else { culprit.pid };
+    // The policy of a kernel thread is the kernel's own. Of several processes of the culprit, the
+    // one that is shown lost most, which seldom is the one with the policy.
+    let is_own = who.job != Job::Kernel && !is_inherited && !is_outside(behind.forced_by);
+    let demotes = if is_own { behind.forced_by } else { 0 };
     let fixes = fixes(&policy, demotes, victim.pid);
     let real_time = behind.policy.filter(|_| !is_inherited);
     Finding {
@@ -194,6 +197,19 @@ mod tests {
         assert!(RealTime::cause(found, &facts).contains("priority 50"));
         assert!(RealTime::find(&Window::of([&tick(90)])).is_empty());
         assert!(RealTime::find(&Window::of([&tick(0)])).is_empty());
+    }
+
+    #[test]
+    fn the_process_with_the_policy_is_to_change_and_not_another_one_of_its_program() {
+        let mut tick = tick(400);
+        process(&mut tick, 3, "hog", None);
+        let job = tick.processes[&2].job.clone();
+        tick.processes.get_mut(&3).unwrap().job = job;
+        tick.threads.push(thread(3, 100, 500));
+        let all = RealTime::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((found.culprits[0].pid, found.culprits[0].processes), (3, 2));
+        assert_eq!(found.fixes.read::<Vec<Fix>>().unwrap()[0], Fix::Demote(2));
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub struct Entry {
     pub(super) scenario: &'static str,
     /// Its name in a line of answers.
     pub name: &'static str,
-    pub(super) stands_ready: bool,
+    pub(crate) stands_ready: bool,
     pub(super) find: fn(&Window) -> Vec<Finding>,
     pub(super) answer: fn(&Seen) -> Option<AnswerState>,
     quota: fn(&Finding) -> Option<String>,

@@ -114,8 +114,11 @@ impl Reader {
             return Some(Answer::None);
         }
         if !self.under_way.values().any(|one| *one == question) {
+            // Nobody may repeat the questions that take all places. Then only this call reads
+            // their answers.
+            while self.under_way.len() >= UNDER_WAY && self.receive(Duration::ZERO) {}
             if self.under_way.len() >= UNDER_WAY {
-                return None;
+                return self.has_ended.then_some(Answer::None);
             }
             self.next += 1;
             if self.send(&Request::Ask(self.next, question.clone())).is_err() {
@@ -188,5 +191,56 @@ impl Drop for Reader {
         while Instant::now() < until && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that does nothing and need not be waited for, and its end of the socket.
+    fn idle_reader() -> (Reader, UnixStream) {
+        let (own, other) = UnixStream::pair().unwrap();
+        let reader = Reader {
+            inbox: Input::new(own.try_clone().unwrap().into(), usize::MAX).unwrap(),
+            socket: own,
+            child: Command::new("true").spawn().unwrap(),
+            next: 0,
+            under_way: HashMap::new(),
+            answered: HashMap::new(),
+            given_up: HashSet::new(),
+            left: Duration::ZERO,
+            counts: false,
+            has_ended: false,
+        };
+        (reader, other)
+    }
+
+    #[test]
+    fn questions_that_nobody_repeats_do_not_keep_others_out() {
+        let (mut reader, mut other) = idle_reader();
+        let (roots, own) = (Roots::real(), std::process::id());
+        let mut ask = |address| reader.ask(&roots, own, What::InProgram(address));
+        let mut reply = |number: u64, answer: Answer| {
+            let line = serde_json::to_string(&(number, answer)).unwrap() + "\n";
+            other.write_all(line.as_bytes()).unwrap();
+        };
+        let places = UNDER_WAY as u64;
+        (1..=places + 1).for_each(|address| assert_eq!(ask(address), None));
+        (1..=places).for_each(|number| reply(number, Answer::None));
+        // It is asked only now.
+        assert_eq!(ask(places + 1), None);
+        reply(places + 1, Answer::Is(true));
+        assert_eq!(ask(places + 1), Some(Answer::Is(true)));
+    }
+
+    #[test]
+    fn a_reader_that_ends_with_many_questions_answers_none() {
+        let (mut reader, other) = idle_reader();
+        let (roots, own) = (Roots::real(), std::process::id());
+        let mut ask = |address| reader.ask(&roots, own, What::InProgram(address));
+        (1..=UNDER_WAY as u64).for_each(|address| assert_eq!(ask(address), None));
+        drop(other);
+        assert_eq!(ask(0), Some(Answer::None));
     }
 }

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 use rustix::thread::CapabilitySet;
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -225,6 +226,7 @@ fn start(number: u64, question: &Question) -> io::Result<Worker> {
     // SAFETY: this process has one thread, so the child may do all that the parent may.
     let pid = match unsafe { libc::fork() } {
         0 => {
+            close_others(end.as_raw_fd());
             let dies = death::die_with(reader.as_raw_nonzero().get().cast_unsigned(), Signal::KILL);
             if dies.is_ok() {
                 let reader = reader.as_raw_nonzero().get().cast_unsigned();
@@ -238,4 +240,49 @@ fn start(number: u64, question: &Question) -> io::Result<Worker> {
     };
     let pid = Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)?;
     Ok(Worker { number, pid, pipe, bytes: Vec::new(), until: Instant::now() + PATIENCE })
+}
+
+/// Closes all descriptors of a worker except this one. A worker that was taken over could answer
+/// for others through the reader's socket. And while a worker hangs in the kernel, what it has open
+/// would outlive the reader.
+fn close_others(kept: RawFd) {
+    // SAFETY: afterwards, this process uses only that descriptor and those that it opens itself.
+    unsafe {
+        for below in 0..kept {
+            libc::close(below);
+        }
+        let above = kept + 1;
+        if libc::syscall(libc::SYS_close_range, above, libc::c_uint::MAX, 0) != 0 {
+            for above in above..4_096 {
+                libc::close(above);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_has_nothing_open_but_its_end_of_its_pipe() {
+        let (socket, _other) = UnixStream::pair().unwrap();
+        let (pipe, end) = io::pipe().unwrap();
+        let [socket, pipe, end] = [socket.as_raw_fd(), pipe.as_raw_fd(), end.as_raw_fd()];
+        // SAFETY: only asks about the flags of a descriptor.
+        let is_open = |of: RawFd| unsafe { libc::fcntl(of, libc::F_GETFD) } >= 0;
+        // SAFETY: the child makes system calls alone.
+        let pid = match unsafe { libc::fork() } {
+            0 => {
+                close_others(end);
+                let is_alone = is_open(end) && ![0, socket, pipe].into_iter().any(is_open);
+                // SAFETY: ends this process at once.
+                unsafe { libc::_exit(if is_alone { 0 } else { 1 }) }
+            }
+            pid => pid,
+        };
+        assert!(pid > 0);
+        let (_, status) = waitpid(Pid::from_raw(pid), WaitOptions::empty()).unwrap().unwrap();
+        assert_eq!(status.exit_status(), Some(0));
+    }
 }

@@ -21,6 +21,8 @@ pub fn is_sched_ext(roots: &Roots) -> bool {
 pub struct Machine {
     before: Snapshot,
     idle: Idle,
+    /// How many CPUs were online when they could last be counted; at least one.
+    cpus: u32,
     /// The files that list isolated CPUs: those of the boot (isolcpus), and those of partitions
     /// (cpuset).
     isolated: Vec<PathBuf>,
@@ -33,9 +35,11 @@ impl Machine {
         let of_boot = roots.sys.join("devices/system/cpu/isolated");
         let of_partitions = groups.and_then(CpuGroups::isolated_cpus);
         let isolated = [of_boot].into_iter().chain(of_partitions).collect();
+        let idle = Idle::read(roots);
         Machine {
             before: Snapshot::take(roots),
-            idle: Idle::read(roots),
+            cpus: count(&idle).max(1),
+            idle,
             isolated,
             kernel: kernel(roots),
         }
@@ -53,11 +57,15 @@ impl Machine {
         let gained = self.before.until(&now);
         let ns = |ms: Option<f64>| ms.map(|ms| (ms * 1e6) as u64);
         let steal_ns = ns(gained.steal_ms);
-        let cpus = u32::try_from(idle.cpus().count()).unwrap_or(u32::MAX).max(1);
-        let all = u64::try_from(over.as_nanos()).unwrap_or(0).saturating_mul(cpus.into());
+        // In a container, another program may serve /proc/stat, and may be gone.
+        let is_known = count(&idle) > 0 && count(&self.idle) > 0;
+        if count(&idle) > 0 {
+            self.cpus = count(&idle);
+        }
+        let all = u64::try_from(over.as_nanos()).unwrap_or(0).saturating_mul(self.cpus.into());
         let idle_ns: u64 = idle.cpus().map(|cpu| idle.since(&self.idle, cpu)).sum();
         let busy = all.saturating_sub(idle_ns).saturating_sub(steal_ns.unwrap_or(0));
-        let interrupts_ns = Some(idle.interrupts_since(&self.idle));
+        let interrupts_ns = idle.interrupts_since(&self.idle);
         let isolated: BTreeSet<u32> = self.isolated.iter().flat_map(|file| listed(file)).collect();
         let share = |cpu: u32| match isolated.contains(&cpu) {
             true => 0.0,
@@ -68,15 +76,20 @@ impl Machine {
         (self.before, self.idle) = (now, idle);
         let machine = MachineTick {
             kernel: self.kernel,
-            cpus,
-            busy_ns: Some(busy),
+            cpus: self.cpus,
+            busy_ns: is_known.then_some(busy),
             steal_ns,
-            interrupts_ns,
+            interrupts_ns: is_known.then_some(interrupts_ns),
             pressure_ns: ns(gained.cpu_pressure_ms),
             switches: None,
         };
         (machine, idle_shares)
     }
+}
+
+/// How many CPUs are online; 0 if /proc/stat could not be read.
+fn count(idle: &Idle) -> u32 {
+    u32::try_from(idle.cpus().count()).unwrap_or(u32::MAX)
 }
 
 /// The first two numbers of the running kernel's version.
@@ -132,6 +145,25 @@ mod tests {
         tree.put("sys/devices/system/cpu/isolated", "\n");
         tree.put("sys/fs/cgroup/cpuset.cpus.isolated", "no list\n");
         assert_eq!(idle(4), [1.0; 4]);
+    }
+
+    #[test]
+    fn a_machine_whose_times_cannot_be_read_has_no_figures_of_them() {
+        let tree = testing::Tree::new(&testing::CGROUP2);
+        let two = "cpu0 0 0 0 7 0\ncpu1 0 0 0 7 0\n";
+        tree.put("proc/stat", two);
+        let roots = Roots::at(tree.root());
+        let mut machine = Machine::start(&roots, None);
+        let mut read = |text: &str| {
+            tree.put("proc/stat", text);
+            let tick = machine.gained(&roots, Duration::from_secs(1)).0;
+            (tick.cpus, tick.busy_ns, tick.interrupts_ns)
+        };
+        let busy = (2, Some(2_000_000_000), Some(0));
+        assert_eq!(read(two), busy);
+        assert_eq!(read(""), (2, None, None));
+        assert_eq!(read(two), (2, None, None), "the reading before is missing");
+        assert_eq!(read(two), busy);
     }
 
     #[test]

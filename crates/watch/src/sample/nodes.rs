@@ -41,6 +41,10 @@ const CANDIDATES: usize = 128;
 /// Most bytes that are read of `status`.
 const STATUS: u64 = 4_096;
 
+/// The highest number of a scheduler: no VM starts more of them. Any program may name its threads
+/// like schedulers.
+const MOST_SCHEDULERS: u32 = 1_024;
+
 /// Intervals between two readings of a node's threads, and of its map.
 const OLD: u64 = 60;
 
@@ -143,7 +147,7 @@ impl Nodes {
             .threads
             .iter()
             .filter(|thread| !is_outside(thread.pid))
-            .filter(|thread| matches!(ThreadKind::of(&thread.name), ThreadKind::Scheduler(_)));
+            .filter(|thread| matches!(kind_of(&thread.name), ThreadKind::Scheduler(_)));
         let new: BTreeSet<u32> = schedulers.map(|thread| thread.pid).collect();
         let is_new = |pid: &u32| !self.known.contains_key(pid) && !self.refused.contains_key(pid);
         let new: Vec<u32> = new.into_iter().filter(is_new).collect();
@@ -182,7 +186,8 @@ impl Nodes {
     /// Looks at some of these processes; users take turns.
     fn meet_in_turn(&mut self, pids: &[u32], most: usize, readers: &mut Readers) {
         let of = |pid: &u32| Some((*pid, user(&self.roots, *pid)?));
-        let candidates: Vec<(u32, u32)> = pids.iter().take(CANDIDATES).filter_map(of).collect();
+        let pids = turn(pids, self.interval);
+        let candidates: Vec<(u32, u32)> = pids.iter().filter_map(of).collect();
         for pid in places::in_turn(&candidates, most) {
             let user = candidates.iter().find(|(one, _)| *one == pid).map_or(0, |(_, user)| *user);
             self.meet(pid, user, readers);
@@ -227,7 +232,7 @@ impl Nodes {
         let mut all = BTreeMap::new();
         for entry in entries.take(MOST_THREADS) {
             let Ok(name) = read_start(&entry.path().join("comm"), 16) else { continue };
-            let role = role(ThreadKind::of(&String::from_utf8_lossy(&name)));
+            let role = role(kind_of(&String::from_utf8_lossy(&name)));
             *all.entry(role).or_default() += 1;
         }
         all
@@ -364,7 +369,7 @@ impl Known {
             let same = before.filter(|thread| thread.before.start == counts.start);
             let is_known = same.is_some();
             let mut thread = same.unwrap_or_else(|| Thread {
-                kind: ThreadKind::of(&counts.name),
+                kind: kind_of(&counts.name),
                 before: ThreadCounts::default(),
                 call_ns: 0,
             });
@@ -474,6 +479,14 @@ fn holds_scheduler(what: Sampled) -> bool {
     matches!(what, Sampled::Asleep | Sampled::Silent)
 }
 
+/// Those of these processes whose turn it is in an interval. Any user can start more possible nodes
+/// than are looked at, also with lower process ids than those of others.
+fn turn(pids: &[u32], interval: u64) -> &[u32] {
+    let turns = pids.len().div_ceil(CANDIDATES).max(1) as u64;
+    let turn = usize::try_from(interval % turns).unwrap_or(0);
+    pids.chunks(CANDIDATES).nth(turn).unwrap_or_default()
+}
+
 /// The user of a process.
 fn user(roots: &Roots, pid: u32) -> Option<u32> {
     let status = ProcessFiles::open(roots, pid).ok()?.read("status", STATUS)?;
@@ -481,6 +494,15 @@ fn user(roots: &Roots, pid: u32) -> Option<u32> {
     // The name comes before it and cannot contain a line feed.
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().next()?.parse().ok()
+}
+
+/// The kind of a thread with this name. Threads that came with ever new numbers would fill the
+/// memory of a watch that lasts for weeks.
+fn kind_of(name: &str) -> ThreadKind {
+    match ThreadKind::of(name) {
+        ThreadKind::Scheduler(number) if number > MOST_SCHEDULERS => ThreadKind::Other,
+        kind => kind,
+    }
 }
 
 fn role(kind: ThreadKind) -> ThreadRole {
@@ -498,6 +520,36 @@ fn role(kind: ThreadKind) -> ThreadRole {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_with_a_higher_number_than_a_vm_gives_is_no_scheduler() {
+        let named = |tid, name: &str| ThreadCounts {
+            tid,
+            pid: 7,
+            name: name.to_owned(),
+            ran_ns: 5,
+            ..ThreadCounts::default()
+        };
+        let names = ["erts_sched_1024", "erts_sched_1025", "4294967295_sche"];
+        let threads: Vec<ThreadCounts> =
+            (8..).zip(names).map(|(tid, name)| named(tid, name)).collect();
+        let now: HashMap<u32, &ThreadCounts> =
+            threads.iter().map(|thread| (thread.tid, thread)).collect();
+        let mut known = Known { is_followed: true, ..Known::default() };
+        let mut tick = NodeTick::default();
+        known.gained(&now, (0, 0), &mut tick);
+        assert_eq!(tick.schedulers.into_keys().collect::<Vec<_>>(), [1_024]);
+        assert_eq!(tick.roles[&ThreadRole::Other].ran, 2);
+    }
+
+    #[test]
+    fn processes_with_higher_ids_get_a_turn_too() {
+        let pids: Vec<u32> = (0..300).collect();
+        let turns = (0..3).flat_map(|interval| turn(&pids, interval).to_vec());
+        assert_eq!(turns.collect::<Vec<_>>(), pids);
+        assert_eq!(turn(&pids[..9], 7), &pids[..9]);
+        assert!(turn(&[], 7).is_empty());
+    }
 
     #[test]
     fn only_a_wait_as_long_as_a_silence_makes_others_seem_silent() {

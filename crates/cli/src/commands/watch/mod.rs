@@ -603,7 +603,13 @@ mod tests {
     #[test]
     fn only_findings_and_nothing_measured_are_no_success() {
         let program = Program::default();
-        let loss = Loss { program, ms_per_s: 900.0, to: To::Quota, part_ms_per_s: 800.0 };
+        let loss = Loss {
+            program,
+            ms_per_s: 900.0,
+            to: To::Quota,
+            and_others: false,
+            part_ms_per_s: 800.0,
+        };
         let beside = Summary::FindingBeside(loss.clone());
         assert_eq!([code(&Summary::Finding), code(&beside)], [1, 1]);
         assert_eq!([code(&Summary::Loses(loss)), code(&Summary::AllWell(None))], [0, 0]);

@@ -212,10 +212,11 @@ fn node_lines(live: &Live) -> Vec<Line<'static>> {
 fn head_line(live: &Live) -> String {
     let (machine, cost) = (&live.machine, &live.cost);
     let all = live.over_ns as f64 * f64::from(machine.cpus);
-    let busy = machine.busy_ns.map_or(0.0, |busy| busy as f64 / all.max(1.0) * 1e2);
+    let busy = |busy: u64| format!(" {:.0}% busy", busy as f64 / all.max(1.0) * 1e2);
+    let busy = machine.busy_ns.map(busy).unwrap_or_default();
     let programs = cost.programs_ms_per_s.unwrap_or(0.0);
     format!(
-        "watch: {}, last {:.0} s; {} CPUs {busy:.0}% busy; own cost {:.1} ms/s",
+        "watch: {}, last {:.0} s; {} CPUs{busy}; own cost {:.1} ms/s",
         words::looked_at(live),
         live.over_ns as f64 / 1e9,
         machine.cpus,
@@ -392,6 +393,15 @@ mod tests {
 
     fn press(state: &mut State, code: KeyCode) -> bool {
         state.key(KeyEvent::new(code, KeyModifiers::NONE), Some(&live()))
+    }
+
+    #[test]
+    fn a_machine_whose_load_is_not_known_is_not_called_idle() {
+        let mut live = live();
+        assert!(!head_line(&live).contains("busy"));
+        live.machine.cpus = 2;
+        live.machine.busy_ns = Some(500_000_000);
+        assert!(head_line(&live).contains("; 2 CPUs 25% busy; "));
     }
 
     #[test]
