@@ -45,15 +45,22 @@ def doses_of(seen):
     return sorted({one["wanted"] for one in seen})
 
 
-def cell(runs):
-    """How many runs were found, their true doses, and what watch said about the others."""
+def failed(seen, kind, dose):
+    return sum(one["finding"] == kind.name and one["wanted"] == dose and "failed" in one
+               for one in seen)
+
+
+def cell(runs, failures):
+    """How many runs were found, their true doses, what watch said about the others, and how many
+    runs failed, which have no dose."""
+    end = f", {failures} failed" if failures else ""
     if not runs:
-        return "-"
+        return f"-{end}"
     true = sorted(one["dose"] for one in runs)
     spread = f"{true[0]:.2f}" if len(true) == 1 else f"{true[0]:.2f} to {true[-1]:.2f}"
     text = f"{sum(map(is_found, runs))} of {len(runs)} ({spread})"
     others = sorted({one["answer"] for one in runs if not is_found(one)} - {"no"})
-    return text + "".join(f", {sum(one['answer'] == name for one in runs)} {name}" for name in others)
+    return text + "".join(f", {sum(one['answer'] == name for one in runs)} {name}" for name in others) + end
 
 
 def table(seen, chosen):
@@ -62,7 +69,7 @@ def table(seen, chosen):
     yield "| finding | limit | " + " | ".join(f"{dose} times" for dose in doses) + " |"
     yield "|---|---:|" + "---|" * len(doses)
     for kind in chosen:
-        cells = " | ".join(cell(of_dose(seen, kind, dose)) for dose in doses)
+        cells = " | ".join(cell(of_dose(seen, kind, dose), failed(seen, kind, dose)) for dose in doses)
         limit = f"{kind.limit:g} {kind.unit}".strip()
         yield f"| {kind.name} | {limit} | {cells} |"
     yield ""

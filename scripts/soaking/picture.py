@@ -31,8 +31,7 @@ def wrong(rows):
     """What did not last, and what grew."""
     if not rows:
         return ["there is not one row"]
-    ended = sorted({name for row in rows for name in row["ended"]})
-    said = [f"the load {name} has ended" for name in ended]
+    said = [f"the load {name} has ended" for name in ended(rows)]
     if not all(row["same"] for row in rows):
         said.append("the unit was started anew")
     for name, most in MOST_GROWTH.items():
@@ -40,6 +39,11 @@ def wrong(rows):
         if last > first * most:
             said.append(f"{name} grew from {first:,g} to {last:,g}")
     return said
+
+
+def ended(rows):
+    """The loads that ended before the guest did."""
+    return sorted({name for row in rows for name in row["ended"]})
 
 
 def warm(rows):
@@ -123,7 +127,8 @@ def text(rows):
     ages = sorted(age for age in ages if age is not None)
     kept = "It was the same process to the end." if all(row["same"] for row in rows) else (
         "It was started anew at least once.")
-    yield (f"{hours:.1f} hours by the guest's clock, until {last['at'][:10]}. {kept} "
+    early = f"These loads ended early: {', '.join(ended(rows))}. " if ended(rows) else ""
+    yield (f"{hours:.1f} hours by the guest's clock, until {last['at'][:10]}. {kept} {early}"
            f"{counts['processes']:,} processes and {counts['groups']:,} control groups came and "
            f"went, {rate['processes']:.1f} and {rate['groups']:.1f} a second, "
            f"{counts['scrapes']:,} scrapes were answered and "
