@@ -177,15 +177,16 @@ RUST_TESTS_ALL := MAKEFLAGS= TAILBACK_SKIP_NOTHING=1 $(RUST_TESTS)
 # strace delays a system call in one of the tests, and chromium opens the pages. Some tests boot a
 # guest that sees a folder of this machine. Later releases of Debian have virtiofsd for that in its
 # own package. Guests make file systems with this machine's mkfs.ext4. gcc and make are already
-# installed. A Parquet reader needs the names of time zones. The output of a lane appears in one
-# piece when the lane has ended. Failures are listed again at the end. Six lanes run at a time:
+# installed. A Parquet reader needs the names of time zones. Linux' KTAP parser is in an archive of
+# xz. The output of a lane appears in one piece when the lane has ended. Failures are listed again
+# at the end. Six lanes run at a time:
 # test-endings begins when one of the others has ended, usually test-dependency, which is the
 # shortest. test-dependency copies erlang/ with tar while test-erlang runs rebar3 there. tar fails
 # if a folder changes while tar reads it. So _build, the only entry that rebar3 makes there, is made
 # before.
 test: needs dependency-needs
 	@scripts/need mount strace chromium fonts-dejavu-core qemu-system-x86 python3-venv tzdata \
-	  e2fsprogs
+	  e2fsprogs xz-utils
 	@[ -e /usr/lib/qemu/virtiofsd ] || scripts/need virtiofsd
 	$(MAKE) -C erlang all
 	$(RUST_TESTS) --no-run
@@ -250,8 +251,10 @@ sanitize: needs
 alerting: release
 	scripts/alerting $(BINARY)
 
+# The package by its whole name: those of other builds may lie beside it.
 unit-guest: deb
-	scripts/unit-guest $(BUILD)/tailback_$(VERSION)-*.deb
+	scripts/unit-guest "$(BUILD)/tailback_$$(dpkg-parsechangelog -S Version)_$$(dpkg \
+	  --print-architecture).deb"
 
 soak: release
 	WRITE=1 scripts/soak $(BINARY) $(or $(HOURS),4)
@@ -317,7 +320,8 @@ lint: lint-needs
 	$(MAKE) -C erlang dialyzer xref edoc
 	shellcheck $$(grep -d skip -lE '^#!.*sh$$' scripts/*) vm/build-kernels .ci/run deploy/slurm/* \
 	  erlang/edoc erlang/tailback/c_src/build-nif deploy/kubernetes/census deploy/test/engines deploy/kselftest/tailback.sh \
-	  deploy/test-definitions/automated/linux/tailback/tailback.sh
+	  deploy/test-definitions/automated/linux/tailback/tailback.sh debian/tailback.postrm \
+	  debian/tailback.prerm debian/tests/verdict
 	scripts/columns
 	scripts/commits
 	scripts/workflows

@@ -213,6 +213,11 @@ fn options(folder: &Path, arch: Arch, sandboxed: bool) -> Vec<String> {
     let own = [
         format!("Dir::Etc::sourcelist={}", place("sources.list")),
         "Dir::Etc::sourceparts=/dev/null".to_owned(),
+        // The pins and the default release of this machine are for its own packages. With them apt
+        // may find no version of a package of this suite, or refuse every command.
+        "Dir::Etc::preferences=/dev/null".to_owned(),
+        "Dir::Etc::preferencesparts=/dev/null".to_owned(),
+        "APT::Default-Release=".to_owned(),
         format!("Dir::State::Lists={}", place("lists")),
         format!("Dir::Cache={}", place("cache")),
         "Dir::State::status=/dev/null".to_owned(),
@@ -279,6 +284,16 @@ mod tests {
             let named: Vec<&str> =
                 options.iter().filter_map(|o| o.strip_prefix("APT::Architecture")).collect();
             assert_eq!(named, [format!("={name}"), format!("s={name}")]);
+        }
+    }
+
+    #[test]
+    fn pins_and_the_default_release_of_the_machine_do_not_count() {
+        let options = options(Path::new("/f"), Arch::OWN, true);
+        let file = |name: &str| format!("Dir::Etc::{name}=/dev/null");
+        let release = "APT::Default-Release=".to_owned();
+        for option in [file("preferences"), file("preferencesparts"), release] {
+            assert!(options.contains(&option), "{option}");
         }
     }
 
