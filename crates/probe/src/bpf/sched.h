@@ -220,8 +220,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	bool preempted;
 	u64 since, now;
 
-	/* The running thread matters only while a watched thread runs or is runnable. */
+	/* The running thread matters only while a watched thread runs or is runnable. A watched
+	 * thread that wakes now waits behind it. */
 	if (!from && !to && !cpu->runnable) {
+		u8 part = next->pid ? PART_OTHER : PART_IDLE;
+
+		if (cpu->part != part)
+			cpu->part = part;
 		if (!cpu->stale)
 			cpu->stale = 1;
 		return 0;

@@ -157,6 +157,14 @@ static __always_inline void begins_to_read(u64 mm)
 	thread->hold_from = 0;
 }
 
+/* It holds the lock from now on. */
+static __always_inline void holds_from(struct thread *thread, u64 now)
+{
+	thread->hold_from = now;
+	thread->hold_ready = thread->ready;
+	thread->hold_throttled = sum_of_throttled(thread);
+}
+
 static __always_inline void begins_to_hold(u64 mm, bool success, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -169,10 +177,9 @@ static __always_inline void begins_to_hold(u64 mm, bool success, u64 now)
 	space = success ? space_of(mm) : 0;
 	if (!space)
 		return;
+	/* If it was given the lock while it slept, it holds the lock from its wake-up on. */
 	if (!thread->hold_from)
-		thread->hold_from = now;
-	thread->hold_ready = thread->ready;
-	thread->hold_throttled = sum_of_throttled(thread);
+		holds_from(thread, now);
 	__builtin_memset(thread->file, 0, FILE_NAME);
 	name_file(task, thread);
 	thread->lock = HOLDS_FOREIGN;

@@ -350,7 +350,11 @@ static __always_inline void wakes(struct task_struct *task)
 		node_woken(thread, now);
 	/* A reader is given the lock before it is woken: it holds the lock from this moment. */
 	if (thread->lock == READS_FOREIGN)
-		thread->hold_from = now;
+		holds_from(thread, now);
+	/* The waker released the lock of a mapping just before this thread fell asleep, so its
+	 * waking was not seen. */
+	if (thread->lock == WAITS_MAPPING)
+		thread->lock = NO_LOCK;
 	becomes_ready(thread, task, number, now);
 }
 
