@@ -141,11 +141,12 @@ impl Stall for MmapLock {
             holds_per_s: 120.0,
             held_ms_per_s: 600.0,
             worst_hold_ms: 31.0,
-            preempted: 0.4,
+            preempted: 0.6,
             throttled: 0.25,
             ..Facts::default()
         };
-        let by_call = Facts { file: None, call: Some(310), preempted: 0.0, ..facts.clone() };
+        let by_call =
+            Facts { file: None, call: Some(310), preempted: 0.0, throttled: 0.55, ..facts.clone() };
         let unknown = Facts { call: None, throttled: 0.0, ..by_call.clone() };
         [facts, by_call, unknown].map(|facts| (facts.clone(), fixes(&facts))).into()
     }
