@@ -97,13 +97,13 @@ static __always_inline bool is_interrupt(void)
 }
 
 /* Merges the stretch that is about to be overwritten into the next older one, if both together
- * fill two thirds of the time that they span. So the past of a thread that rarely runs is known
- * for longer. */
+ * fill a third of the time that they span. So the past of a thread that a quota of half a CPU
+ * throttles is known for longer than its last four periods. */
 static __always_inline void keep_older(struct stretch *oldest, struct stretch *next)
 {
 	u64 ns = oldest->ns + next->ns;
 
-	if (!oldest->to || oldest->why != next->why || ns * 3 < (next->to - oldest->from) * 2)
+	if (!oldest->to || oldest->why != next->why || ns * 3 < next->to - oldest->from)
 		return;
 	next->from = oldest->from;
 	next->ns = ns;

@@ -25,6 +25,11 @@ struct cfs_rq___watch {
 	u64 throttled_clock_task_time;
 } READ_FIELDS;
 
+struct task_group___watch {
+	/* One for each CPU. */
+	struct cfs_rq___watch **cfs_rq;
+} READ_FIELDS;
+
 struct sched_entity___watch {
 	struct cfs_rq___watch *cfs_rq;
 	struct sched_entity___watch *parent;
@@ -76,6 +81,10 @@ struct task_struct___watch {
 	void *files;
 	/* The open handle of a journal (jbd2). Some other file systems use it too. */
 	void *journal_info;
+	struct task_group___watch *sched_task_group;
+	/* Since 6.18: a thread is throttled when it returns to its program, and not while it is in
+	 * the kernel. */
+	bool throttled;
 	unsigned int in_memstall : 1;
 	unsigned int in_iowait : 1;
 } READ_FIELDS;
@@ -256,6 +265,13 @@ static __always_inline u64 queue_clock(struct task_struct *task)
 	return bpf_core_field_exists(of->se.cfs_rq) ? of->se.cfs_rq->rq->clock : 0;
 }
 
+static __always_inline bool throttles_threads(void)
+{
+	struct task_struct___watch *of = 0;
+
+	return bpf_core_field_exists(of->throttled);
+}
+
 /* Total time that the queue of the task's group was throttled on its CPU. */
 static __always_inline u64 throttled_so_far(struct task_struct *task)
 {
@@ -268,6 +284,9 @@ static __always_inline u64 throttled_so_far(struct task_struct *task)
 	queue = from->se.cfs_rq;
 	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
 		sum = queue->throttled_clock_self_time;
+		/* Others of its group may be throttled while it is not. */
+		if (throttles_threads() && !from->throttled)
+			return sum;
 		open = queue->throttled_clock_self;
 		if (open) {
 			now = queue->rq->clock;
@@ -280,6 +299,55 @@ static __always_inline u64 throttled_so_far(struct task_struct *task)
 	if (bpf_core_field_exists(queue->throttled_clock_task_time))
 		return queue->throttled_clock_task_time;
 	return 0;
+}
+
+/* Whether a quota may keep the runnable thread from running before it gets a CPU. Such a quota
+ * does not hold for a thread of a real-time or deadline policy. */
+static __always_inline bool may_be_throttled(struct task_struct *task)
+{
+	if (prio_of(task) < REAL_TIME)
+		return false;
+	return !throttles_threads() || ((struct task_struct___watch *)task)->throttled;
+}
+
+/* The queue of the task's group on another CPU, if a quota may throttle it there; 0 otherwise. A
+ * kernel that throttles threads does not balance throttled ones. */
+static __always_inline struct cfs_rq___watch *queue_on(struct task_struct *task, int cpu)
+{
+	struct task_struct___watch *of = (void *)task;
+	struct cfs_rq___watch **queues, *queue = 0;
+
+	if (throttles_threads() || prio_of(task) < REAL_TIME ||
+	    !bpf_core_field_exists(of->sched_task_group->cfs_rq))
+		return 0;
+	queues = BPF_CORE_READ(of, sched_task_group, cfs_rq);
+	bpf_probe_read_kernel(&queue, sizeof(queue), &queues[cpu]);
+	return queue;
+}
+
+/* Total time that this queue was throttled. It may belong to another CPU, so its fields are read
+ * with a check of the address. */
+static __always_inline u64 throttled_on(struct cfs_rq___watch *queue)
+{
+	u64 open, now;
+
+	if (bpf_core_field_exists(queue->throttled_clock_self_time)) {
+		open = BPF_CORE_READ(queue, throttled_clock_self);
+		now = open ? BPF_CORE_READ(queue, rq, clock) : 0;
+		return BPF_CORE_READ(queue, throttled_clock_self_time) + (now > open ? now - open : 0);
+	}
+	if (bpf_core_field_exists(queue->throttled_clock_pelt_time))
+		return BPF_CORE_READ(queue, throttled_clock_pelt_time);
+	if (bpf_core_field_exists(queue->throttled_clock_task_time))
+		return BPF_CORE_READ(queue, throttled_clock_task_time);
+	return 0;
+}
+
+/* Whether this queue or one above it is throttled. */
+static __always_inline bool is_throttled_on(struct cfs_rq___watch *queue)
+{
+	return queue && bpf_core_field_exists(queue->throttle_count) &&
+	       BPF_CORE_READ(queue, throttle_count);
 }
 
 /* The level of the nearest group of the thread that has used its quota up here. */

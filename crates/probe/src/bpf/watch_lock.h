@@ -137,6 +137,18 @@ static __always_inline void ends_wait_own(u64 mm, u64 now)
 	keep_worst(thread->own_lock_worst, thread->own_lock_worst_of, waited - foreign);
 }
 
+/* The thread takes another lock or ends, so it has released this one unseen; when is not known.
+ * The table may have dropped the entry with the hold, and made it again since. */
+static __always_inline void forget_hold(struct thread *thread)
+{
+	u64 mm = thread->space;
+	struct space *space = bpf_map_lookup_elem(&spaces, &mm);
+
+	thread->lock = NO_LOCK;
+	if (space && space->holders > 0 && space->since <= thread->hold_from)
+		__sync_fetch_and_add(&space->holders, -1);
+}
+
 static __always_inline void begins_to_read(u64 mm)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -151,6 +163,8 @@ static __always_inline void begins_to_read(u64 mm)
 	thread = entry_of(task);
 	if (!thread)
 		return;
+	if (thread->lock == HOLDS_FOREIGN)
+		forget_hold(thread);
 	thread->lock = READS_FOREIGN;
 	thread->target = target ? process_number(owner) : 0;
 	thread->space = mm;
@@ -230,7 +244,7 @@ static __always_inline void lets_go(u64 mm, u64 now)
 	thread->lock = NO_LOCK;
 	add_hold(task, thread, now > thread->hold_from ? now - thread->hold_from : 0,
 		 thread->ready - thread->hold_ready, sum_of_throttled(thread) - thread->hold_throttled);
-	if (!space)
+	if (!space || space->holders <= 0)
 		return;
 	__sync_fetch_and_add(&space->holders, -1);
 	if (space->holders <= 0 && now > space->since)

@@ -36,9 +36,13 @@ static __always_inline void becomes_ready(struct thread *thread, struct task_str
 	thread->here = now;
 	thread->cpu = cpu;
 	thread->prio = prio_of(task);
-	thread->throttled_mark = throttled_so_far(task);
-	thread->queue = bpf_core_field_exists(from->se.cfs_rq) ? (u64)from->se.cfs_rq : 0;
-	thread->level = throttled_level(task);
+	thread->queue = 0;
+	thread->level = LEVEL_UNKNOWN;
+	if (may_be_throttled(task)) {
+		thread->throttled_mark = throttled_so_far(task);
+		thread->queue = bpf_core_field_exists(from->se.cfs_rq) ? (u64)from->se.cfs_rq : 0;
+		thread->level = throttled_level(task);
+	}
 	/* Last, since a switch may read the entry meanwhile when watching starts. */
 	asm volatile("" ::: "memory");
 	thread->state = READY;
@@ -83,16 +87,19 @@ static __always_inline void add_pair(struct pairs *table, struct thread *thread,
 }
 
 /* The moment from which a wait on this CPU has yet to be attributed. The reader has attributed it
- * up to its last reading, unless the thread is throttled. The value goes through memory:
- * otherwise, the verifier tracks the comparison and does not see that the iterations of a loop
- * are alike. */
+ * up to its last reading, unless the thread was throttled from the beginning. */
+static __always_inline u64 not_read_from(struct thread *thread)
+{
+	u64 from = thread->here;
+
+	return thread->level == LEVEL_UNKNOWN && from < read_at ? read_at : from;
+}
+
+/* The same without the throttled part. The value goes through memory: otherwise, the verifier
+ * tracks the comparison and does not see that the iterations of a loop are alike. */
 static __always_inline u64 not_shared_from(struct thread *thread, u64 throttled)
 {
-	u64 from = thread->here + throttled;
-
-	thread->share_from = from;
-	if (thread->level == LEVEL_UNKNOWN && from < read_at)
-		thread->share_from = read_at;
+	thread->share_from = not_read_from(thread) + throttled;
 	asm volatile("" ::: "memory");
 	return *(volatile u64 *)&thread->share_from;
 }
@@ -139,11 +146,12 @@ static __always_inline void share_out(struct thread *thread, u32 number, u64 fro
 	thread->rest += left;
 }
 
-/* The part of the time on this CPU in which the quota of a group throttled the thread. */
+/* The part of the time on this CPU in which the quota of a group throttled the thread, without
+ * what the reader has attributed. */
 static __always_inline u64 take_throttled(struct thread *thread, struct task_struct *task, u64 now)
 {
 	struct task_struct___watch *from = (void *)task;
-	u64 here = now > thread->here ? now - thread->here : 0;
+	u64 here = after(now, not_read_from(thread));
 	u32 level = thread->level;
 	u64 sum, ns;
 
@@ -239,6 +247,8 @@ static __always_inline void leaves(void *ctx, struct thread *thread, struct task
 	begins_to_sleep(thread, task, now);
 	thread->state = state & STATE_UNINTERRUPTIBLE ? UNINTERRUPTIBLE : state & STATE_DEAD ? GONE : ASLEEP;
 	thread->since = now;
+	if (thread->state == GONE && thread->lock == HOLDS_FOREIGN)
+		forget_hold(thread);
 	if (thread->state != GONE && is_node(thread->tgid))
 		node_sleeps(thread, now);
 	if (thread->state == UNINTERRUPTIBLE) {
@@ -428,6 +438,7 @@ SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(watch_migrate, struct task_struct *task, int to)
 {
 	struct thread *thread = entry_at(task->pid);
+	struct cfs_rq___watch *queue;
 	u64 now, throttled;
 
 	if (!thread || thread->state != READY)
@@ -437,8 +448,11 @@ int BPF_PROG(watch_migrate, struct task_struct *task, int to)
 	share_out(thread, thread->cpu, not_shared_from(thread, throttled), now);
 	thread->cpu = to;
 	thread->here = now;
-	thread->throttled_mark = 0;
-	thread->queue = 0;
+	queue = queue_on(task, to);
+	thread->throttled_mark = queue ? throttled_on(queue) : 0;
+	thread->queue = (u64)queue;
+	if (!is_throttled_on(queue))
+		thread->level = LEVEL_UNKNOWN;
 	return 0;
 }
 
