@@ -11,7 +11,7 @@
 %% so a killed sender cannot lose any.
 -module(tailback_dam_queue).
 
--export([new/2, handle/1, dam/1, capacity/1, policy/1, size/1, waiting/1, messages/1]).
+-export([new/2, handle/1, dam/1, capacity/1, policy/1, size/1, waiting/1, drain/1]).
 -export([ticket/2, lane/1, insert/4, make_waiter/3, withdraw/2, take/2, drop_oldest/1, reject/2]).
 -export([remove_abandoned/3]).
 -export([ring/1, sleep/1, awake/1, state/1, set_state/2]).
@@ -122,11 +122,11 @@ size(#handle{table = Table}) ->
 waiting(#handle{capacity = Capacity} = Handle) ->
     max(0, ?MODULE:size(Handle) - Capacity).
 
-%% @doc Messages in the table, including those of waiting senders, without the rows of a flush.
-%% Looks at all rows.
--spec messages(handle()) -> non_neg_integer().
-messages(#handle{table = Table}) ->
-    ets:select_count(Table, [{{'_', '_', {message, '_'}}, [], [true]}]).
+%% @doc Removes all messages from the table, including those of waiting senders, and returns how
+%% many there were. A sender cannot take a removed one back.
+-spec drain(handle()) -> non_neg_integer().
+drain(#handle{table = Table}) ->
+    ets:select_delete(Table, [{{'_', '_', {message, '_'}}, [], [true]}]).
 
 %% @doc Draws the key for one message.
 -spec ticket(handle(), lane()) -> key().

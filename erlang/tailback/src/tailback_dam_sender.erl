@@ -3,6 +3,8 @@
 -module(tailback_dam_sender).
 
 -export([submit/5, flush/2]).
+%% For the test of a sender that comes while the dam stops.
+-export([admit/5]).
 
 -import(tailback_dam_queue, [capacity/1, policy/1, ring/1]).
 
@@ -45,49 +47,67 @@ flush(Dam, Timeout) ->
         error:badarg -> {error, no_dam}
     end.
 
-admit(Handle, Key, Kind, Payload, Timeout) ->
-    case policy(Handle) of
-        block -> admit_block(Handle, Key, Kind, Payload, Timeout);
-        drop_new -> admit_drop_new(Handle, Key, Kind, Payload, Timeout);
-        drop_old -> admit_drop_old(Handle, Key, Kind, Payload, Timeout)
+%% @doc What {@link submit/5} does after it found the dam open.
+-spec admit(
+    tailback_dam_queue:handle(),
+    tailback_dam_queue:key(),
+    accept | confirm,
+    tailback_dam_queue:payload(),
+    timeout()
+) -> ok | {error, tailback_dam:reason()}.
+admit(Handle, Key, confirm, Payload, Timeout) ->
+    confirm(policy(Handle), Handle, Key, Payload, Timeout);
+admit(Handle, Key, accept, Payload, Timeout) ->
+    true = tailback_dam_queue:insert(Handle, Key, none, Payload),
+    %% Looks at the state again. If the dam is still open, the flush of a later stop is behind this
+    %% row and waits for it. Otherwise the dam could end with the row, and nobody would learn of it.
+    case tailback_dam_queue:state(Handle) of
+        closing -> take_back(Handle, Key);
+        _ -> accept(policy(Handle), Handle, Key, Timeout)
     end.
 
-admit_block(Handle, Key, confirm, Payload, Timeout) ->
+take_back(Handle, Key) ->
+    try tailback_dam_queue:withdraw(Handle, Key) of
+        true -> {error, closing};
+        %% The dam has taken the row: it delivers it, or counts it as undelivered.
+        false -> ok
+    catch
+        error:badarg -> {error, dam_down}
+    end.
+
+confirm(block, Handle, Key, Payload, Timeout) ->
     wait(Handle, Key, confirm, {insert, Payload}, Timeout);
-admit_block(Handle, Key, accept, Payload, Timeout) ->
-    true = tailback_dam_queue:insert(Handle, Key, none, Payload),
+confirm(drop_new, Handle, Key, Payload, Timeout) ->
+    case tailback_dam_queue:size(Handle) >= capacity(Handle) of
+        true -> dropped_new(Handle);
+        false -> wait(Handle, Key, confirm, {insert, Payload}, Timeout)
+    end;
+confirm(drop_old, Handle, Key, Payload, Timeout) ->
+    drop_old(Handle),
+    wait(Handle, Key, confirm, {insert, Payload}, Timeout).
+
+%% The row of the message is in the table.
+accept(block, Handle, Key, Timeout) ->
     Capacity = capacity(Handle),
     %% The size is read after the insert, since other senders may have come at the same time. A
     %% sender that finds no room has to wait.
     case tailback_dam_queue:size(Handle) of
         Size when Size > Capacity -> wait(Handle, Key, accept, update, Timeout);
         Size -> accepted(Handle, Key, Size)
-    end.
-
-admit_drop_new(Handle, Key, confirm, Payload, Timeout) ->
-    case tailback_dam_queue:size(Handle) >= capacity(Handle) of
-        true -> dropped_new(Handle);
-        false -> wait(Handle, Key, confirm, {insert, Payload}, Timeout)
     end;
-admit_drop_new(Handle, Key, accept, Payload, _) ->
-    true = tailback_dam_queue:insert(Handle, Key, none, Payload),
+accept(drop_new, Handle, Key, _) ->
     Size = tailback_dam_queue:size(Handle),
     case Size > capacity(Handle) andalso tailback_dam_queue:withdraw(Handle, Key) of
         true -> dropped_new(Handle);
         false -> accepted(Handle, Key, Size)
-    end.
+    end;
+accept(drop_old, Handle, Key, _) ->
+    drop_old(Handle),
+    accepted(Handle, Key, 0).
 
 dropped_new(Handle) ->
     ok = tailback_dam_queue:count(Handle, dropped_new, 1),
     {error, dropped}.
-
-admit_drop_old(Handle, Key, confirm, Payload, Timeout) ->
-    drop_old(Handle),
-    wait(Handle, Key, confirm, {insert, Payload}, Timeout);
-admit_drop_old(Handle, Key, accept, Payload, _) ->
-    true = tailback_dam_queue:insert(Handle, Key, none, Payload),
-    drop_old(Handle),
-    accepted(Handle, Key, 0).
 
 drop_old(Handle) ->
     Dropped = tailback_dam_queue:drop_oldest(Handle),

@@ -78,7 +78,7 @@ handle_call(connect, _, State) ->
     Next = pump(connect(State)),
     {reply, up_or_down(Next), Next};
 handle_call(stop, _, #state{queue = Queue, flight = Flight} = State) ->
-    Left = tailback_dam_queue:messages(Queue) + messages(tailback_dam_flight:all(Flight)),
+    Left = tailback_dam_queue:drain(Queue) + messages(tailback_dam_flight:all(Flight)),
     {stop, normal, Left, State};
 handle_call(_, _, State) ->
     {reply, {error, unknown_request}, State}.

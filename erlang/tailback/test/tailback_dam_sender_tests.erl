@@ -1,4 +1,4 @@
-%% What a sender does at its time limit. The test itself plays the dam.
+%% What a sender does at its time limit, and while the dam stops. The test itself plays the dam.
 -module(tailback_dam_sender_tests).
 
 -include_lib("eunit/include/eunit.hrl").
@@ -62,6 +62,32 @@ rows_of_dead_senders_are_removed_step_by_step_test() ->
         ets:delete(?DAM)
     end.
 
+%% Such a sender looked at the dam before it was closing, and puts its message in the table after
+%% the last flush.
+a_sender_that_comes_while_the_dam_stops_takes_its_message_back_test_() ->
+    [
+        {atom_to_list(Policy), fun() ->
+            with_table(Policy, fun(Handle) ->
+                Key = tailback_dam_queue:ticket(Handle, normal),
+                ok = tailback_dam_queue:set_state(Handle, closing),
+                Answer = tailback_dam_sender:admit(Handle, Key, accept, {message, late}, infinity),
+                ?assertEqual({error, closing}, Answer),
+                ?assertEqual([], tailback_dam_queue:take(Handle, 10))
+            end)
+        end}
+     || Policy <- [block, drop_new, drop_old]
+    ].
+
+a_message_that_is_counted_as_undelivered_is_not_taken_back_test() ->
+    with_table(block, fun(Handle) ->
+        ok = tailback_dam:cast(Handle, early),
+        [{Key, none, {message, early}}, _] = ets:tab2list(?DAM),
+        true = tailback_dam_queue:insert(Handle, Key + 1, none, flush),
+        ?assertEqual(1, tailback_dam_queue:drain(Handle)),
+        ?assertNot(tailback_dam_queue:withdraw(Handle, Key)),
+        ?assertMatch([{_, none, flush}], tailback_dam_queue:take(Handle, 10))
+    end).
+
 %% Looks at one row at a time, to the end of the table.
 remove_all(Handle, Cursor, Left) when Left > 0 ->
     case tailback_dam_queue:remove_abandoned(Handle, Cursor, 1) of
@@ -71,12 +97,17 @@ remove_all(Handle, Cursor, Left) when Left > 0 ->
 
 %% With an accepted message, and a second one whose sender waits and is suspended.
 with_full_table(Fun) ->
-    Handle = tailback_dam_queue:new(?DAM, #{capacity => 1, policy => block}),
-    try
+    with_table(block, fun(Handle) ->
         ok = tailback_dam:cast(Handle, first),
         Sender = suspended_sender(Handle),
         Fun(Handle, Sender),
         tailback_dam_probe:end_process(Sender)
+    end).
+
+with_table(Policy, Fun) ->
+    Handle = tailback_dam_queue:new(?DAM, #{capacity => 1, policy => Policy}),
+    try
+        Fun(Handle)
     after
         ets:delete(?DAM),
         receive
