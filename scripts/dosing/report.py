@@ -13,7 +13,7 @@ BEGIN, END = "<!-- dose: from here -->", "<!-- dose: to here -->"
 # Findings without a load of known size here, and the reason.
 LEFT_OUT = (
     ("memory-high", "it needs the memory controller of cgroup v2, which this machine does not have"),
-    ("group-move", "a mount with favordynmods on this machine made moves cheap until it boots again"),
+    ("group-move", "the kernel decides how long a move takes, and no load changes it"),
     ("io-journal", "it needs the io controller of cgroup v2, which this machine does not have"),
     ("busy-wait", "how much an Erlang VM spins for the same work differs several times over from start to start"),
     ("beside an idle CPU", "to keep work there, load balancing has to be switched off for the whole machine"),

@@ -19,7 +19,8 @@ CPU = Path("/sys/devices/system/cpu/cpu1/online")
 GROUPS = Path("/sys/fs/cgroup")
 GROUP = GROUPS / "system.slice/tailback-watch.service"
 COUNTS = {"processes": 0, "groups": 0, "CPU offline": 0, "clock set": 0, "incidents": 0,
-          "scrapes": 0, "scrapes that failed": 0, "slow clients": 0}
+          "scrapes": 0, "scrapes that failed": 0, "slow clients": 0, "records": 0,
+          "records that failed": 0}
 
 
 def quiet(words):
@@ -28,11 +29,12 @@ def quiet(words):
 
 
 def processes():
-    """About ten new processes a second, in bursts of a shell, ten `true` and five `sleep`."""
+    """About ten new processes a second, in bursts of a shell, ten `true` and five `sleep`. The
+    emulated guest needs more than a second for a burst."""
     while True:
         quiet(["sh", "-c", "for i in 1 2 3 4 5; do /bin/true; sleep 0.1; /bin/true; done"])
         COUNTS["processes"] += 16
-        time.sleep(0.9)
+        time.sleep(0.1)
 
 
 def groups():
@@ -51,7 +53,7 @@ def groups():
                 time.sleep(0.02)
         number += 1
         COUNTS["groups"] += 1
-        time.sleep(0.08)
+        time.sleep(0.03)
 
 
 def quota():
@@ -190,10 +192,19 @@ def began_in(lines):
     return names
 
 
+def count_records(notes):
+    """Counts the records that were written and those that were not. A failure is one line, however
+    long it lasts."""
+    for note in notes:
+        COUNTS["records"] += note.startswith("record: ")
+        COUNTS["records that failed"] += "tries again" in note
+
+
 def main():
     last, began = [], time.monotonic()
     (GROUPS / "cgroup.subtree_control").write_text("+cpu +memory")
     Path("/var/lib/tailback-watch").mkdir(mode=0o700, exist_ok=True)
+    # After some records, the next one no longer fits.
     quiet(["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "soak", "/var/lib/tailback-watch"])
     quiet(["systemctl", "start", "tailback-watch"])
     while not GROUP.exists():
@@ -212,13 +223,14 @@ def main():
         lines = quiet(["journalctl", "-u", "tailback-watch", "-o", "cat", "--cursor-file=/cursor"])
         began_now = began_in(lines)
         COUNTS["incidents"] += len(began_now)
+        notes = [note for note in lines.splitlines() if '"schema"' not in note]
+        count_records(notes)
         now = datetime.datetime.now().isoformat(timespec="seconds")
         line = {"figures": row, "counts": COUNTS, "same": unit("MainPID") == pid, "at": now,
                 "incidents": began_now, "ended": [load.name for load in loads if not load.is_alive()]}
         print(json.dumps(line), flush=True)
-        for note in lines.splitlines():
-            if '"schema"' not in note:
-                print(f"note: {note}", flush=True)
+        for note in notes:
+            print(f"note: {note}", flush=True)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ def wrong(rows):
     said = [f"the load {name} has ended" for name in ended(rows)]
     if not all(row["same"] for row in rows):
         said.append("the unit was started anew")
+    if not rows[-1]["counts"]["records that failed"]:
+        said.append("the disk was never full")
     for name, most in MOST_GROWTH.items():
         first, last = fifths(rows, name)
         if last > first * most:
@@ -134,8 +136,9 @@ def text(rows):
            f"{counts['scrapes']:,} scrapes were answered and "
            f"{counts['scrapes that failed']:,} were not, {counts['slow clients']:,} clients asked "
            f"a byte a second, a CPU was offline {times(counts['CPU offline'])}, the clock was "
-           f"set {times(counts['clock set'])}. {counts['incidents']} incidents were told{which(rows)}. "
-           f"At "
+           f"set {times(counts['clock set'])}. {counts['incidents']} incidents were "
+           f"told{which(rows)}. {counts['records']} records were written and "
+           f"{counts['records that failed']} were not, because their disk was full. At "
            f"{len(ages)} looks the last answer's figures had been {ages[len(ages) // 2]:.1f} s old "
            f"in the middle and {ages[-1]:.1f} s at most; at {missed} there was no answer.")
     yield ""
