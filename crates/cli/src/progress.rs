@@ -184,6 +184,12 @@ impl Progress {
         }
     }
 
+    /// Says that the verdict of this study of the check is final, after this time, and how many
+    /// studies have none yet.
+    pub fn settled(&mut self, state: model::State, after: Duration, open: usize) {
+        self.tell(&Step::Settled { state, after_s: after.as_secs_f64(), open });
+    }
+
     /// The bar, if it belongs to this study alone.
     fn own_bar(&self) -> Option<&ProgressBar> {
         self.bar.as_ref().filter(|_| matches!(self.among, Among::None))

@@ -9,7 +9,7 @@ use common::{Place, readers};
 use model::{Live, State};
 use report::export::node_problem;
 use report::export::totals::{Totals, ending};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,17 +77,47 @@ fn every_metric_that_is_spoken_of_is_served_and_the_page_has_them_all() {
     assert!(drawn.len() > 8, "{drawn:?}");
 }
 
+/// The queries of the dashboard, with their legends.
+fn queries() -> Vec<(String, String)> {
+    let text = read("deploy/grafana/tailback-watch.json");
+    let board: Value = serde_json::from_str(&text).unwrap();
+    let panels = board["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let word = |target: &Value, key: &str| target[key].as_str().unwrap().to_owned();
+    let all: Vec<_> =
+        targets.map(|target| (word(target, "expr"), word(target, "legendFormat"))).collect();
+    assert!(all.len() > 10, "{all:?}");
+    all
+}
+
+#[test]
+fn prometheus_reads_every_query_of_the_dashboard() {
+    let Some(folder) = readers::fetched("need-prometheus") else { return };
+    let check = |queries: &[String]| {
+        let rules: Vec<Value> = queries
+            .iter()
+            .enumerate()
+            .map(|(number, query)| json!({ "record": format!("query_{number}"), "expr": query }))
+            .collect();
+        let place = Place::new();
+        let file = place.path("rules.yml");
+        // JSON is YAML too.
+        let text = json!({ "groups": [{ "name": "dashboard", "rules": rules }] }).to_string();
+        std::fs::write(&file, text).unwrap();
+        let mut promtool = Command::new(Path::new(&folder).join("bin/promtool"));
+        promtool.args(["check", "rules"]).arg(&file).output().unwrap()
+    };
+    // Grafana puts these in.
+    let put_in = |query: &str| query.replace("$instance", ".*").replace("$__rate_interval", "5m");
+    let all: Vec<String> = queries().iter().map(|(query, _)| put_in(query)).collect();
+    let ran = check(&all);
+    assert!(ran.status.success(), "{ran:?}");
+    assert!(!check(&[format!("{} by", all[0])]).status.success());
+}
+
 #[test]
 fn every_legend_of_the_dashboard_names_labels_that_its_query_keeps() {
-    let text = read("deploy/grafana/tailback-watch.json");
-    let board: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let panels = board["panels"].as_array().unwrap();
-    let targets: Vec<_> =
-        panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap()).collect();
-    assert!(targets.len() > 10, "{targets:?}");
-    for target in targets {
-        let query = target["expr"].as_str().unwrap();
-        let legend = target["legendFormat"].as_str().unwrap();
+    for (query, legend) in queries() {
         // A query that adds nothing up keeps the host.
         let by = query.split_once(" by (").map_or("instance", |(_, rest)| rest);
         let kept: Vec<&str> = by.split(')').next().unwrap().split(", ").collect();

@@ -60,6 +60,19 @@ fn a_page_of_a_terminal_says_what_tells_hosts_apart() {
 }
 
 #[test]
+fn a_page_on_standard_output_is_printed_alone() {
+    let place = Place::new();
+    let fleet = simulated(&place, &["--hosts", "30", "--seed", "2"]);
+    let fleet = fleet.to_str().unwrap();
+    let ran = place.run(place.tailback(&["census", fleet, "--page", "-"]));
+    assert_eq!(ran.code(), place.run(place.tailback(&["census", fleet])).code(), "{ran:?}");
+    assert!(ran.out.starts_with("<!"), "{}", ran.out);
+    assert!(ran.out.trim_end().ends_with("</html>"), "{}", ran.out);
+    let both = place.run(place.tailback(&["census", fleet, "--page", "-", "--json"]));
+    assert_eq!((both.code(), both.out.as_str()), (2, ""), "{both:?}");
+}
+
+#[test]
 fn hosts_of_the_inventory_and_changes_since_the_last_census_are_told() {
     let place = Place::new();
     let fleet = simulated(&place, &["--hosts", "200"]);

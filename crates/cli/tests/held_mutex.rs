@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Place, assert_refused, groups, processes, says, turn};
+use std::path::PathBuf;
 
 fn medians(ran: &common::Ran, figure: &str) -> [f64; 2] {
     let record = ran.json();
@@ -40,10 +41,38 @@ fn a_throttled_holder_keeps_others_asleep_and_leaves_no_group() {
     let args = ["run", "held-mutex", "--by", "quota", "--no-fixes", "--quick", "--json"];
     let args = [&args[..], &["--no-probe"]].concat();
     let ran = says("affected", &args);
-    assert_eq!(groups::of_tailback(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(groups::of_tailback(), Vec::<PathBuf>::new());
     let Some(ran) = ran else { return };
     let [usual, case] = medians(&ran, "worst");
     assert!(case > 2.0 * usual, "the longest wait: {usual} and {case}");
+}
+
+#[test]
+fn an_idle_holder_keeps_others_asleep() {
+    let _turn = turn::take();
+    if !common::two_cpus_or_skip() {
+        return;
+    }
+    let args = ["run", "held-mutex", "--by", "idle", "--no-fixes", "--quick", "--json"];
+    let Some(ran) = says("affected", &[&args[..], &["--no-probe"]].concat()) else { return };
+    let [usual, case] = medians(&ran, "off_cpu");
+    assert!(case > 2.0 * usual, "the holder had no CPU: {usual} and {case}");
+}
+
+#[test]
+fn killed_it_leaves_no_group() {
+    let _turn = turn::take();
+    if !common::two_cpus_or_skip() || groups::parent_or_skip().is_none() {
+        return;
+    }
+    let place = Place::new();
+    let args = ["run", "held-mutex", "--by", "quota", "--duration", "20s", "--samples", "1"];
+    let mut tool = place.tailback(&[&args[..], &["--no-probe"]].concat()).spawn().unwrap();
+    common::wait_for("a group", || (!groups::of_run(tool.id()).is_empty()).then_some(()));
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    place.say(&["host", "restore"]);
+    assert_eq!(groups::of_run(tool.id()), Vec::<PathBuf>::new());
 }
 
 #[test]

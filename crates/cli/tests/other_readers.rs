@@ -267,7 +267,7 @@ fn node_problem_detector_has_its_line_and_codes() {
     }
 }
 
-/// Without warnings, and short enough for a mail.
+/// Without warnings.
 #[test]
 fn a_c_compiler_takes_the_reproducer() {
     let place = Place::new();
@@ -277,7 +277,6 @@ fn a_c_compiler_takes_the_reproducer() {
     let ran = place.say(&[&args[..], &[source.to_str().unwrap()]].concat());
     assert_eq!(ran.code(), 0, "{ran:?}");
     let text = std::fs::read_to_string(&source).unwrap();
-    assert!((100..=400).contains(&text.lines().count()), "{}", text.lines().count());
     assert!(text.contains("#define PROCFILE \"smaps\""), "{text}");
     let words = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-static", "-o"];
     let mut gcc = std::process::Command::new("gcc");

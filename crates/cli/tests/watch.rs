@@ -62,6 +62,43 @@ fn a_reader_of_a_memory_map_is_named_with_its_file() {
     assert!(of("C", "mapper ") >= 2 && of("X", "mmap-lock") == 1, "{trace}");
 }
 
+/// Least share of the held time for which readers at nice 15 have no CPU beside three programs that
+/// compute. These leave them some percent of the CPU, on any machine.
+const WITHOUT_CPU: f64 = 0.7;
+
+/// The kernel gives the lock to a reader that sleeps, and wakes the reader then. The reader holds
+/// the lock from its wake-up on, and mostly has no CPU meanwhile. When the time without a CPU was
+/// counted only from the moment at which the reader ran, `watch` showed 43% instead of 99%.
+#[test]
+fn readers_that_were_given_the_lock_and_wait_for_a_cpu_are_told_apart() {
+    if !root_or_skip() || !two_cpus_or_skip() {
+        return;
+    }
+    let _turn = turn::take();
+    let cpus = allowed_cpus();
+    let first = cpus[0].to_string();
+    let last = cpus[cpus.len() - 1].to_string();
+    let mapper = ["mapper", "--mb", "128", "--duration-ms", "300000", "--cpu", &first];
+    let mapper = Load::generator(&mapper);
+    let pid = mapper.pid();
+    let scanner = ["scanner", "--pid", &pid, "--file", "smaps", "--workers", "2"];
+    let _scanners = Load::generator(&[&scanner[..], &["--nice", "15", "--cpu", &last]].concat());
+    let hog = ["taskset", "-c", &last, "sh", "-c", "while :; do :; done"];
+    let _hogs = [(); 3].map(|()| Load::in_this_session(&hog));
+    let live = seen(&Place::new().say(&["watch", "--for", "4s", "--json", "--pid", &pid]));
+    if !has_programs(&live) {
+        return;
+    }
+    let sources = live["sources"].as_array().unwrap();
+    let lock = sources.iter().find(|one| one["source"] == "mmap-lock").unwrap();
+    if !has_or_skip(lock["missing"].is_null(), lock) {
+        return;
+    }
+    let found = finding(&live, "mmap-lock").unwrap_or_else(|| panic!("{live:#}"));
+    assert_eq!(found["culprits"][0]["name"], "scanner", "{found}");
+    assert!(found["facts"]["preempted"].as_f64().unwrap() >= WITHOUT_CPU, "{found}");
+}
+
 /// Since Linux 6.17, `maps` is read under the lock of one mapping. That lock has no tracepoint.
 #[test]
 fn a_reader_of_a_single_mapping_is_named_by_the_stack_of_who_waits() {

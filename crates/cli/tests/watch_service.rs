@@ -129,6 +129,28 @@ fn without_privileges_it_says_that_it_sees_little() {
     assert!(ran.err.contains("watch: most stalls cannot be found here: "), "{ran:?}");
 }
 
+#[test]
+fn a_kernel_without_type_information_is_one_line() {
+    if !root_or_skip() {
+        return;
+    }
+    if !Path::new("/sys/kernel/btf").exists() {
+        skipped("a kernel without BTF: this one has no folder to hide");
+        return;
+    }
+    let place = Place::new();
+    let mut command = place.program("unshare");
+    // An empty folder in its place, for this program alone.
+    let script = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" watch --incidents --for 3s";
+    command.args(["--mount", "sh", "-c", script, BINARY]);
+    let ran = place.run(command);
+    assert_eq!((ran.code(), ran.out.as_str()), (0, ""), "{ran:?}");
+    let about = |line: &&str| line.contains("/sys/kernel/btf/vmlinux");
+    let lines: Vec<&str> = ran.err.lines().filter(about).collect();
+    let [line] = &lines[..] else { panic!("{ran:?}") };
+    assert!(line.starts_with("watch: most stalls cannot be found here: "), "{line}");
+}
+
 /// Starts this program as a service that prints incidents.
 fn service<'a>(place: &'a Place, program: &Path) -> Running<'a> {
     let mut command = place.program(program.to_str().unwrap());

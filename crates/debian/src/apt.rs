@@ -42,6 +42,25 @@ const SECURE: &[&str] = &[
     "APT::Authentication::TrustCDROM=false",
 ];
 
+/// Settings of the host's apt that name programs to run after or before a command of apt. They are
+/// for the host's own lists and packages, and for root they run as root. The rest of the host's
+/// configuration stays, since it may name the proxy.
+const HOOKS: [&str; 10] = [
+    "APT::Update::Pre-Invoke",
+    "APT::Update::Post-Invoke",
+    "APT::Update::Post-Invoke-Success",
+    "APT::Update::Post-Invoke-Stats",
+    "APT::Install::Pre-Invoke",
+    "APT::Install::Post-Invoke-Success",
+    "AptCli::Hooks",
+    "DPkg::Pre-Invoke",
+    "DPkg::Pre-Install-Pkgs",
+    "DPkg::Post-Invoke",
+];
+
+/// The configuration file without hooks, in the folder.
+const NO_HOOKS: &str = "no-hooks.conf";
+
 /// What apt says about a suite whose lists are past their validity date.
 const EXPIRED: &str = " is expired ";
 
@@ -91,6 +110,9 @@ impl<'a> Apt<'a> {
         let archive = if suite.ends_with("-security") { "debian-security" } else { "debian" };
         let line = format!("deb [signed-by={KEYRING}] {MIRROR}/{archive} {suite} main\n");
         std::fs::write(folder.path().join("sources.list"), line).map_err(failed)?;
+        // Only a configuration file can empty a list. apt reads the host's files before it.
+        let clear = HOOKS.map(|hook| format!("#clear {hook};\n")).concat();
+        std::fs::write(folder.path().join(NO_HOOKS), clear).map_err(failed)?;
         let options = options(folder.path(), arch, user.is_some());
         Ok(Apt { folder, options, interrupted })
     }
@@ -230,7 +252,8 @@ fn options(folder: &Path, arch: Arch, sandboxed: bool) -> Vec<String> {
         "Acquire::Retries=1".to_owned(),
     ];
     let all = own.into_iter().chain(SECURE.iter().map(|&option| option.to_owned()));
-    all.flat_map(|option| ["-o".to_owned(), option]).collect()
+    let all = all.flat_map(|option| ["-o".to_owned(), option]);
+    ["-c".to_owned(), place(NO_HOOKS)].into_iter().chain(all).collect()
 }
 
 /// The package name in a line such as `'http://..' NAME_VERSION_ARCH.deb SIZE CHECKSUM`.
@@ -275,6 +298,23 @@ mod tests {
         if sandbox_user().is_some() {
             assert!(options.contains("APT::Sandbox::User=_apt"), "{options}");
         }
+    }
+
+    #[test]
+    fn no_hook_of_the_host_is_run() {
+        let never = || false;
+        let apt = Apt::prepare("bookworm", Arch::OWN, &never).unwrap();
+        let of_host = apt.folder.path().join("host.conf");
+        let hooks = HOOKS.map(|hook| format!("{hook} {{ \"touch /hooked\"; }};\n")).concat();
+        std::fs::write(&of_host, hooks).unwrap();
+        let count = |options: &[String]| {
+            let mut command = std::process::Command::new("apt-config");
+            command.args(options).arg("dump").env("APT_CONFIG", &of_host);
+            let dump = String::from_utf8(command.output().unwrap().stdout).unwrap();
+            assert!(dump.contains("APT::Architecture "), "{dump}");
+            dump.matches("touch /hooked").count()
+        };
+        assert_eq!((count(&[]), count(&apt.options)), (HOOKS.len(), 0));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! A change is recorded here before it is made, and removed once it is undone. A killed run
 //! leaves its journal behind; [`crate::restore()`] undoes the changes in the journals of dead
 //! processes. The journal of root is in `/run/tailback`, where nobody else can write. It
-//! disappears at the next boot, as the changes do.
+//! disappears at the next boot, as the changes do. In a container, `/run` may outlive a boot of the
+//! machine, so each entry has the ID of its boot.
 //!
 //! A process holds a lock on its journal. So a process in another pid namespace, where its pid
 //! means nothing, can see that it has ended. An entry is no command: a restore undoes only what
@@ -13,7 +14,7 @@
 use crate::group_controller::GroupController;
 use crate::owner::Owner;
 use crate::private;
-use crate::roots::Roots;
+use crate::roots::{self, Roots};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ const MOST_BYTES: u64 = 4 << 20;
 
 /// Most entries of a journal.
 const MOST_ENTRIES: usize = 20_000;
+
+/// Longest ID of a boot, in bytes. The kernel writes 36 characters.
+const LONGEST_BOOT_ID: usize = 64;
 
 /// The file mode of a journal.
 const MODE: u32 = 0o600;
@@ -130,9 +134,29 @@ struct Journal {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) number: u64,
+    /// The ID of the boot in which the change was made; None if it is unknown, as in the journal of
+    /// an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) boot: Option<String>,
     /// The change.
     #[serde(flatten)]
     pub(crate) change: Change,
+}
+
+impl Entry {
+    /// Whether the change ended with an earlier boot. A temporary on a disk did not.
+    pub(crate) fn ended(&self, boot: Option<&str>) -> bool {
+        let is_lasting = matches!(self.change, Change::Temporary { .. });
+        let is_earlier = self.boot.as_deref().zip(boot).is_some_and(|(its, now)| its != now);
+        is_earlier && !is_lasting
+    }
+}
+
+/// The ID of the current boot; None if it cannot be read.
+pub(crate) fn boot_id(roots: &Roots) -> Option<String> {
+    let text = roots::read_text(&roots.proc.join("sys/kernel/random/boot_id")).ok()?;
+    let id = text.trim();
+    (!id.is_empty() && id.len() <= LONGEST_BOOT_ID).then(|| id.to_owned())
 }
 
 /// The journals of this process: one, except in tests on fake trees. This is a static, since the
@@ -167,6 +191,7 @@ pub fn note(roots: &Roots, change: Change) -> Result<Noted, JournalError> {
     let folder = private::own_folder(&folder(roots))?;
     let owner = Owner::this(roots).ok_or(JournalError::Nameless)?;
     let file = folder.join(format!("{}{SUFFIX}", owner.name(0)));
+    let boot = boot_id(roots);
     let mut open = open();
     let place = open.iter().position(|journal| journal.file == file).unwrap_or_else(|| {
         open.push(Journal::new(file.clone(), Vec::new()));
@@ -175,7 +200,7 @@ pub fn note(roots: &Roots, change: Change) -> Result<Noted, JournalError> {
     let journal = &mut open[place];
     let number = journal.next;
     journal.next += 1;
-    journal.entries.push(Entry { number, change });
+    journal.entries.push(Entry { number, boot, change });
     if let Err(error) = journal.write() {
         journal.entries.pop();
         return Err(error);

@@ -149,9 +149,14 @@ fn restore_one(roots: &Roots, journal: &Left, restored: &mut Restored) {
         }
     };
     let count = entries.len();
+    let boot = journal::boot_id(roots);
     let mut kept = Vec::new();
     for entry in in_order(entries) {
-        match undo(roots, &journal.owner, &entry.change) {
+        let undone = match entry.ended(boot.as_deref()) {
+            true => Undone::Before,
+            false => undo(roots, &journal.owner, &entry.change),
+        };
+        match undone {
             Undone::Now => restored.undone.push(entry.change),
             Undone::Before => {}
             Undone::Left(why) => restored.left.push((entry.change, why)),

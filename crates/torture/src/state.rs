@@ -1,4 +1,4 @@
-//! The state that a run must not change: control groups, settings, mounts, files.
+//! The state that a run must not change: control groups, settings, mounts, disks, files.
 
 use crate::workspace::{GOVERNORS, Workspace};
 use std::collections::BTreeSet;
@@ -7,6 +7,9 @@ use std::path::Path;
 
 /// The folder of control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
+
+/// The folder of block devices.
+const BLOCK_DEVICES: &str = "/sys/block";
 
 /// Limits that a run could have set on a group of others.
 const LIMITS: [&str; 5] = ["cpu.max", "memory.high", "memory.max", "memory.swap.max", "io.max"];
@@ -26,6 +29,7 @@ impl State {
         let disk = format!(" {} ", workspace.at("full").display());
         let mounts = mounts.lines().filter(|line| !line.contains(&disk));
         lines.extend(mounts.map(|line| format!("mount {line}")));
+        disks(Path::new(BLOCK_DEVICES), &mut lines);
         for folder in workspace.watched() {
             files(&folder, workspace, &mut lines);
         }
@@ -37,6 +41,16 @@ impl State {
         let new = self.0.difference(&before.0).map(|line| format!("new: {line}"));
         let gone = before.0.difference(&self.0).map(|line| format!("gone: {line}"));
         new.chain(gone).collect()
+    }
+}
+
+/// The disks of tailback that are files in memory. They are mounted nowhere.
+fn disks(folder: &Path, lines: &mut BTreeSet<String>) {
+    for device in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let file = fs::read_to_string(device.path().join("loop/backing_file")).unwrap_or_default();
+        if file.contains("tailback-disk") {
+            lines.insert(format!("disk {}", device.path().display()));
+        }
     }
 }
 

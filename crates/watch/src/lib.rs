@@ -39,7 +39,7 @@ pub mod workload;
 
 pub use incidents::{Change, Event, Incidents, Moment};
 pub use inside::InsideTick;
-pub use node::{NodeFacts, NodeTick, SchedulerTick, Seen};
+pub use node::{NodeFacts, NodeProcess, NodeTick, SchedulerTick, Seen};
 pub use runtime::LiveRuntime;
 pub use sample::{Sampled, Sampler, Sampling, StartError, Step, Steps};
 pub use scope::ScopeError;

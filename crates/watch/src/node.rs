@@ -12,6 +12,15 @@ const MOST_PLACES: usize = 512;
 /// number as in the programs in the kernel.
 pub const LONG_SILENCE_NS: u64 = 8_000_000;
 
+/// The process of a node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NodeProcess {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in clock ticks after boot. A later process may have the same number.
+    pub started: u64,
+}
+
 /// What a node is, as far as it can be seen from outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeFacts {
@@ -98,6 +107,8 @@ pub struct Seen {
 pub struct NodeTick {
     /// Its process.
     pub pid: u32,
+    /// When that process started, in clock ticks after boot.
+    pub started: u64,
     /// What it is.
     pub facts: NodeFacts,
     /// What its threads gained, by what they are for; `threads` and `spun_ns` are not filled in.
@@ -108,6 +119,13 @@ pub struct NodeTick {
     pub samples: BTreeMap<Seen, u64>,
     /// Whether the passes of its schedulers were seen.
     pub passes_seen: bool,
+}
+
+impl NodeTick {
+    /// Its process. A later process with the same number is another one.
+    pub fn process(&self) -> NodeProcess {
+        NodeProcess { pid: self.pid, started: self.started }
+    }
 }
 
 /// A node over several intervals.

@@ -1,6 +1,6 @@
 //! Figures of an Erlang node, whether or not anything holds it up.
 
-use crate::node::NodeSums;
+use crate::node::{NodeProcess, NodeSums};
 use crate::parts;
 use crate::sums::{GroupSums, Key, QUOTA_LIMIT_MS_PER_S};
 use crate::window::Window;
@@ -70,15 +70,15 @@ pub fn bound<'a>(window: &'a Window, key: &Key) -> Option<Bound<'a>> {
 /// that ran. Those that ran count too if a flag sets only a maximum, and the VM may find fewer CPUs
 /// than that. There are no more of them than threads of schedulers. If tailback asks a node, its
 /// questions may run on each scheduler.
-pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
-    let reported = named_inside(window, pid).and_then(|name| window.inside.get(name)?.online());
+pub fn online(window: &Window, process: NodeProcess, node: &NodeSums) -> u32 {
+    let reported = named_inside(window, process).and_then(|name| window.inside.get(name)?.online());
     let there = node.facts.threads.get(&ThreadRole::Scheduler).copied().unwrap_or(0);
     if let Some(reported) = reported.filter(|count| *count > 0) {
         return reported.min(there.max(1));
     }
     let line = &node.facts.line;
     match line.online {
-        Some(maximum) if line.online_is_maximum && exceeds_cpus(window, pid, maximum) => {
+        Some(maximum) if line.online_is_maximum && exceeds_cpus(window, process, maximum) => {
             ran(node).min(maximum).max(1)
         }
         Some(chosen) => chosen.min(there.max(1)),
@@ -89,8 +89,8 @@ pub fn online(window: &Window, pid: u32, node: &NodeSums) -> u32 {
 /// Whether a number of schedulers is larger than the number of CPUs of the machine, of the CPUs
 /// that the node may use, or of the CPUs in the smallest quota of its group and the groups above,
 /// whether or not it throttles: newer VMs know their quota. One scheduler is always online.
-fn exceeds_cpus(window: &Window, pid: u32, number: u32) -> bool {
-    let key = window.nodes.get(&pid).map(|(key, _)| key);
+fn exceeds_cpus(window: &Window, process: NodeProcess, number: u32) -> bool {
+    let key = window.nodes.get(&process).map(|(key, _)| key);
     let quotas = key.into_iter().flat_map(|key| limited(window, key));
     let quotas = quotas.map(|(_, counted)| counted.limit.cpus());
     let own = key.and_then(|key| window.programs.get(key)?.confined.as_ref());
@@ -114,10 +114,11 @@ pub fn program(key: &Key, pid: u32) -> Program {
 
 /// The program of the node with this name, and its process, if it is one of the nodes that are seen
 /// from outside. If the node is not on this machine, its program has only the name.
-pub fn node_named(window: &Window, name: &str) -> (Program, Option<u32>) {
-    let found = pid_named(window, name).and_then(|pid| window.nodes.get_key_value(&pid));
+pub fn node_named(window: &Window, name: &str) -> (Program, Option<NodeProcess>) {
+    let found = process_named(window, name);
+    let found = found.and_then(|process| window.nodes.get_key_value(&process));
     match found.filter(|(_, (_, node))| may_be(node, name)) {
-        Some((pid, (key, _))) => (program(key, *pid), Some(*pid)),
+        Some((process, (key, _))) => (program(key, process.pid), Some(*process)),
         None => {
             let elsewhere = Program { name: name.to_owned(), processes: 1, ..Program::default() };
             (elsewhere, None)
@@ -126,11 +127,16 @@ pub fn node_named(window: &Window, name: &str) -> (Program, Option<u32>) {
 }
 
 /// The process of the node with this name: the one that the node reports, unless another node
-/// reports the same one. In containers, ids of processes repeat.
-fn pid_named(window: &Window, name: &str) -> Option<u32> {
+/// reports the same one. In containers, ids of processes repeat. If several nodes had that id one
+/// after the other, the last one answers.
+fn process_named(window: &Window, name: &str) -> Option<NodeProcess> {
     let pid = window.inside.get(name)?.os_pid()?;
     let same = window.inside.values().filter(|inside| inside.os_pid() == Some(pid)).count();
-    (same == 1).then_some(pid)
+    if same != 1 {
+        return None;
+    }
+    let with_id = NodeProcess { pid, started: 0 }..=NodeProcess { pid, started: u64::MAX };
+    window.nodes.range(with_id).next_back().map(|(process, _)| *process)
 }
 
 /// Whether a node may have this name, by its command line. RabbitMQ takes its name once it is up,
@@ -143,19 +149,19 @@ fn may_be(node: &NodeSums, name: &str) -> bool {
 /// All nodes, those with the most CPU time first.
 pub fn all(window: &Window) -> Vec<Node> {
     let mut all: Vec<Node> =
-        window.nodes.iter().map(|(pid, (key, sums))| node(window, *pid, key, sums)).collect();
+        window.nodes.iter().map(|(of, (key, sums))| node(window, *of, key, sums)).collect();
     all.sort_by_key(|node| Reverse(node.roles.iter().map(|role| role.ran_ns).sum::<u64>()));
     all.truncate(NODES);
     all
 }
 
-fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
+fn node(window: &Window, process: NodeProcess, key: &Key, sums: &NodeSums) -> Node {
     let bound = bound(window, key);
     Node {
-        program: program(key, pid),
-        name: sums.facts.line.name.clone().or_else(|| named_inside(window, pid).cloned()),
+        program: program(key, process.pid),
+        name: sums.facts.line.name.clone().or_else(|| named_inside(window, process).cloned()),
         schedulers: sums.facts.threads.get(&ThreadRole::Scheduler).copied().unwrap_or(0),
-        online: online(window, pid, sums),
+        online: online(window, process, sums),
         set_by_flag: sums.facts.sets_online(),
         configured: sums.facts.line.configured,
         roles: roles(sums),
@@ -166,9 +172,9 @@ fn node(window: &Window, pid: u32, key: &Key, sums: &NodeSums) -> Node {
 }
 
 /// The name under which the node of this process was asked.
-fn named_inside(window: &Window, pid: u32) -> Option<&String> {
-    let (_, node) = window.nodes.get(&pid)?;
-    let is_it = |name: &&String| pid_named(window, name) == Some(pid) && may_be(node, name);
+fn named_inside(window: &Window, process: NodeProcess) -> Option<&String> {
+    let (_, node) = window.nodes.get(&process)?;
+    let is_it = |name: &&String| process_named(window, name) == Some(process) && may_be(node, name);
     window.inside.keys().find(is_it)
 }
 
@@ -317,6 +323,26 @@ mod tests {
         let window = Window::of([&tick]);
         assert_eq!(all(&window)[0].name, None);
         assert_eq!(node_named(&window, "rabbit@web").0.name, "rabbit@web");
+    }
+
+    #[test]
+    fn a_node_that_is_started_anew_with_the_same_process_id_is_another_one() {
+        let one_of = |schedulers: u32, started: u64| {
+            let mut tick = second();
+            process(&mut tick, 7, "beam.smp", None);
+            let mut one = node(7, schedulers);
+            one.started = started;
+            one.facts.line.name = None;
+            tick.nodes.push(one);
+            tick
+        };
+        let before = one_of(4, 100);
+        let mut after = one_of(2, 900);
+        after.inside.push(InsideTick { name: "rabbit@web".into(), look: look_at(7, true) });
+        let listed = all(&Window::of([&before, &after]));
+        let of = |node: &Node| (node.schedulers, node.roles[0].ran_ns / MS, node.name.clone());
+        let wanted = [(4, 40, None), (2, 20, Some("rabbit@web".to_owned()))];
+        assert_eq!(listed.iter().map(of).collect::<Vec<_>>(), wanted);
     }
 
     /// An answer of a node in this process, with one scheduler online.

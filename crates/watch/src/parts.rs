@@ -210,15 +210,15 @@ pub fn stalled_ns(asleep: &AsleepBehind) -> u64 {
     asleep.by_quota_ns.max(asleep.inverted_ns).min(asleep.ns)
 }
 
-/// The programs whose threads were runnable while it slept. Those with their own reason come
-/// first, then those behind which it slept longest.
 /// What a program lost, without the sleep until pages are read back: the window has that.
 pub fn loss_ns(sums: &Sums) -> u64 {
     let awake = sums.all.ready_ns.saturating_add(held_up_ns(&sums.all));
     sums.asleep.values().map(stalled_ns).fold(awake, u64::saturating_add)
 }
 
-/// The holders that are listed, and how long it stood still behind the others.
+/// The programs whose threads were runnable while it slept, and how long it was stalled behind
+/// those that are not listed. Those with their own reason come first, then those behind which it
+/// slept longest.
 fn asleep(sums: &Sums) -> (Vec<AsleepBehind>, u64) {
     let part = |(who, one): (&Key, &AsleepBehind)| AsleepBehind {
         holder: program(who, 0, 0),

@@ -3,7 +3,7 @@
 use host::{CpuGroups, Roots};
 use model::live::Scope;
 
-/// What the user named does not exist.
+/// What the user named does not exist, or cannot be known here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeError(String);
 
@@ -15,7 +15,8 @@ impl std::fmt::Display for ScopeError {
 
 impl std::error::Error for ScopeError {}
 
-/// Checks that the processes and the group are there.
+/// Checks that the processes and the group are there. Where no groups are mounted, no process is
+/// known to be in one.
 pub fn check(roots: &Roots, scope: &Scope, groups: Option<&CpuGroups>) -> Result<(), ScopeError> {
     if let Some(pid) = scope.pids.iter().find(|pid| !roots.proc.join(pid.to_string()).exists()) {
         return Err(ScopeError(format!("--pid {pid}: no such process; see ps")));
@@ -24,6 +25,10 @@ pub fn check(roots: &Roots, scope: &Scope, groups: Option<&CpuGroups>) -> Result
         (Some(group), Some(groups)) if !groups.is_there(group) => Err(ScopeError(format!(
             "--cgroup {group}: no such group below {}; /proc/PID/cgroup shows that of a process",
             groups.point().display()
+        ))),
+        (Some(group), None) => Err(ScopeError(format!(
+            "--cgroup {group}: the cpu controller is not mounted, so the groups of processes are \
+             not known; mount cgroup2 (v1: cgroup with -o cpu), or use --comm or --pid instead"
         ))),
         _ => Ok(()),
     }
@@ -49,6 +54,24 @@ pub fn holds(scope: &Scope, pid: u32, name: &str, group: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_is_refused_where_it_does_not_exist_or_no_groups_are_mounted() {
+        let refusal = |tree: &testing::Tree, group: &str| {
+            let roots = Roots::at(tree.root());
+            let scope = Scope { cgroup: Some(group.to_owned()), ..Scope::default() };
+            let checked = check(&roots, &scope, CpuGroups::find(&roots).as_ref());
+            checked.err().map(|error| error.to_string())
+        };
+        let tree = testing::Tree::new(&testing::CGROUP2);
+        tree.put("sys/fs/cgroup/a/cgroup.procs", "");
+        assert_eq!(refusal(&tree, "/a"), None);
+        assert!(refusal(&tree, "/b").unwrap().starts_with("--cgroup /b: no such group below "));
+        let bare = testing::Tree::new(&[("proc/stat", "")]);
+        let said = refusal(&bare, "/a").unwrap();
+        assert!(said.starts_with("--cgroup /a: the cpu controller is not mounted"), "{said}");
+        assert_eq!(check(&Roots::at(bare.root()), &Scope::default(), None), Ok(()));
+    }
 
     #[test]
     fn a_scope_holds_what_it_names_and_nothing_else() {

@@ -1,7 +1,7 @@
 //! Several intervals, folded into sums for each program.
 
 use crate::inside::InsideSums;
-use crate::node::NodeSums;
+use crate::node::{NodeProcess, NodeSums};
 use crate::parts::{loss_ns, stalls};
 use crate::scope;
 use crate::sums::{GroupSums, Key, MemorySums, Reading, Sums, keep_heaviest, take_busiest};
@@ -75,8 +75,8 @@ pub struct Window {
     pub(crate) lineages: HashMap<String, Vec<String>>,
     /// The workloads of groups.
     pub(crate) workloads: HashMap<String, Workload>,
-    /// Erlang nodes by their process ids, each with its program.
-    pub(crate) nodes: BTreeMap<u32, (Key, NodeSums)>,
+    /// Erlang nodes by their processes, each with its program.
+    pub(crate) nodes: BTreeMap<NodeProcess, (Key, NodeSums)>,
     /// Whether nodes in scope may have run for which there was no place.
     pub(crate) leaves_out_nodes: bool,
     /// What nodes said about themselves, by the names under which they were asked.
@@ -424,7 +424,7 @@ impl Window {
                 continue;
             }
             let key = names.key(node.pid, "beam.smp", 0);
-            let (known, sums) = self.nodes.entry(node.pid).or_default();
+            let (known, sums) = self.nodes.entry(node.process()).or_default();
             *known = key;
             sums.add(node, tick.over_ns);
         }

@@ -187,6 +187,7 @@ fn page_file(
 }
 
 fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
+    let began = Instant::now();
     let machine = session.machine();
     let interruption = session.interruption();
     let interrupted = || interruption.noticed();
@@ -212,7 +213,7 @@ fn studies(session: &Session, flags: &Check) -> Result<Vec<Done>, Failure> {
         output::note(&format!("{studies} scenarios take turns, for about {time} s"));
     }
     // To fetch, compile and calibrate may take longer than the trials, so the time begins here.
-    let mut turns = Turns::new(running, end_of(flags.time));
+    let mut turns = Turns::new(running, began, end_of(flags.time));
     while !interrupted() && turns.run_block() {}
     let mut done = turns.end(interrupted());
     shared.finish();

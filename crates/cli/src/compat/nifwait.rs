@@ -25,9 +25,14 @@ pub fn run(args: &[String], session: &Session) -> Result<u8, Failure> {
             Options::new(args, USAGE).mistake("four numbers are needed, after an optional mode")
         );
     }
-    let list: Vec<String> = words.iter().map(|word| format!("\"{}\"", plain(word))).collect();
+    exec_erlang(&session.otps, &flags, &expression(&words))
+}
+
+/// Erlang that makes the run of these words.
+fn expression(words: &[String]) -> String {
+    let list: Vec<String> = words.iter().map(|word| string(word)).collect();
     let code = "case wait:run(Args) of {error, _} -> halt(2); _ -> halt(0) end.";
-    exec_erlang(&session.otps, &flags, &format!("Args = [{}], {code}", list.join(",")))
+    format!("Args = [{}], {code}", list.join(","))
 }
 
 /// Runs the recipe that makes schedulers collapse.
@@ -63,7 +68,22 @@ fn parse(args: &[String], usage: &'static str) -> Result<Option<(String, Vec<Str
     }
 }
 
-/// An argument that cannot end a string in Erlang.
-fn plain(word: &str) -> String {
-    word.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect()
+/// The text as an Erlang string, by its code points, so that no character can end it. None is left
+/// out: `1,000` without its comma would be a number, and Erlang refuses it as the user wrote it.
+fn string(text: &str) -> String {
+    let points: Vec<String> = text.chars().map(|c| u32::from(c).to_string()).collect();
+    format!("[{}]", points.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_character_of_a_word_reaches_erlang_and_none_is_code() {
+        let words = ["1,0", "\"\\", "\u{e9}", ""].map(str::to_owned);
+        let expression = expression(&words);
+        let args = "Args = [[49,44,48],[34,92],[233],[]], case";
+        assert!(expression.starts_with(args), "{expression}");
+    }
 }

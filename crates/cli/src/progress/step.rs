@@ -44,6 +44,15 @@ pub enum Step {
         /// Seconds that the study took until the verdict.
         after_s: f64,
     },
+    /// The verdict of one of several studies is final.
+    Settled {
+        /// The verdict.
+        state: State,
+        /// Seconds since the beginning of all of them.
+        after_s: f64,
+        /// Number of studies without a final verdict.
+        open: usize,
+    },
     /// The verdict is final, and an arm runs once more with probes.
     ProbedBegin {
         /// The arm.
@@ -66,7 +75,7 @@ impl Step {
 
     /// Whether it is also shown beside a bar.
     pub fn is_shown_beside_bar(&self) -> bool {
-        matches!(self, Step::Begin { .. } | Step::Stands { .. })
+        matches!(self, Step::Begin { .. } | Step::Stands { .. } | Step::Settled { .. })
     }
 
     /// Whether something is wrong.
@@ -94,6 +103,9 @@ impl Step {
                 "{state} after {} s; now measuring what fixes the stall; Ctrl-C keeps the verdict",
                 after_s.ceil()
             ),
+            Step::Settled { state, after_s, open } => {
+                format!("{state} after {} s; {open} to go", after_s.ceil())
+            }
             Step::ProbedBegin { arm } => {
                 format!("{arm} once more, with probes, to see what holds it up")
             }
@@ -139,7 +151,9 @@ mod tests {
         assert!(
             stands.line().starts_with("affected after 7 s; now measuring what fixes the stall")
         );
-        for step in [begin, block(), stands, probed, lost] {
+        let settled = Step::Settled { state: State::NotAffected, after_s: 9.4, open: 8 };
+        assert_eq!(settled.line(), "not-affected after 10 s; 8 to go");
+        for step in [begin, block(), stands, settled, probed, lost] {
             let sent = serde_json::to_string(&step).unwrap();
             assert_eq!(serde_json::from_str::<Step>(&sent).unwrap(), step, "{sent}");
         }

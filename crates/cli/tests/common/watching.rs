@@ -21,7 +21,20 @@ impl Load {
     /// A program in its own session, like a service.
     pub fn start(words: &[&str]) -> Self {
         let mut command = Command::new("setsid");
-        command.args(words).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(words);
+        Load::spawn(command)
+    }
+
+    /// A program in the session of the test, like the load generators. With autogroup, nice values
+    /// have an effect only within a session.
+    pub fn in_this_session(words: &[&str]) -> Self {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]);
+        Load::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         // SAFETY: prctl is one of the calls that may be made between fork and exec.
         unsafe {
             command.pre_exec(|| {

@@ -42,8 +42,17 @@ impl Tree {
 
     /// Writes the journal of a dead process.
     fn leave(&self, changes: &[Change]) {
-        let entries = changes.iter().zip(0..);
-        let entries = entries.map(|(change, number)| Entry { number, change: change.clone() });
+        self.leave_of_boot(None, changes);
+    }
+
+    /// The same, with the ID of a boot.
+    fn leave_of_boot(&self, boot: Option<&str>, changes: &[Change]) {
+        let entry = |(change, number): (&Change, u64)| Entry {
+            number,
+            boot: boot.map(str::to_owned),
+            change: change.clone(),
+        };
+        let entries = changes.iter().zip(0..).map(entry);
         let folder = private::folder(&self.roots.run.join("tailback")).unwrap();
         let file = folder.join(format!("tailback-{GONE}-0.journal"));
         journal::leave(&file, entries.collect()).unwrap();
@@ -159,13 +168,42 @@ fn a_lock_that_a_killed_run_was_just_handing_to_a_child_is_waited_for() {
     assert!(!held.exists() && tree.journals().is_empty());
 }
 
+/// In a container, `/run` may outlive a boot. Here somebody has set the governor after the boot, to
+/// the value that tailback had set before it.
+#[test]
+fn of_an_earlier_boot_only_temporaries_are_undone() {
+    let tree = Tree::new();
+    let id = tree.roots.proc.join("sys/kernel/random/boot_id");
+    fs::create_dir_all(id.parent().unwrap()).unwrap();
+    fs::write(&id, "this-boot\n").unwrap();
+    let half = tree.temporary(1);
+    let governor_after = |boot: Option<&str>| {
+        fs::write(&half, "").unwrap();
+        fs::write(tree.governor(), "performance").unwrap();
+        tree.leave_of_boot(boot, &[tree.change(), Change::Temporary { path: half.clone() }]);
+        let restored = restore(&tree.roots);
+        assert!(restored.is_whole() && !half.exists(), "{restored:?}");
+        assert!(tree.journals().is_empty());
+        fs::read_to_string(tree.governor()).unwrap()
+    };
+    assert_eq!(governor_after(Some("earlier-boot")), "performance");
+    assert_eq!(governor_after(Some("this-boot")), "powersave");
+    // The journal of an older version.
+    assert_eq!(governor_after(None), "powersave");
+    let noted = note(&tree.roots, tree.change()).unwrap();
+    let text = fs::read_to_string(&tree.journals()[0]).unwrap();
+    assert!(text.contains("\"boot\":\"this-boot\""), "{text}");
+    noted.undone();
+}
+
 #[test]
 fn governors_are_put_back_before_preferences_and_groups_before_controllers() {
     let file =
         |path: &str| Change::File { path: path.into(), was: String::new(), set: String::new() };
     let group = |path: &str| Change::Group { path: path.into() };
     let changes = [group("1"), file("2"), file("3"), group("4")];
-    let entries = changes.into_iter().zip(0..).map(|(change, number)| Entry { number, change });
+    let entry = |(change, number): (Change, u64)| Entry { number, boot: None, change };
+    let entries = changes.into_iter().zip(0..).map(entry);
     let numbers: Vec<u64> = in_order(entries.collect()).map(|entry| entry.number).collect();
     assert_eq!(numbers, [1, 2, 3, 0]);
 }

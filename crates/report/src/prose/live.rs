@@ -543,10 +543,11 @@ fn loses_without_finding(loss: &Loss) -> String {
     };
     let near = if is_near { format!(" (near the limit of {limit})") } else { String::new() };
     match &loss.to {
-        To::Neighbour(other, Why::Shared(_)) => format!(
-            "Busy, shared evenly: {victim} waits {} for {}.{in_all}",
+        To::Neighbour(other, Why::Shared(nice)) => format!(
+            "Busy, shared evenly: {victim} waits {} for {}.{}{in_all}",
             rate(loss.part_ms_per_s),
-            of_part(other, loss)
+            of_part(other, loss),
+            void_nice(*nice),
         ),
         To::OwnThreads => format!(
             "Busy: the threads of {victim} wait {} for each other; more of them are ready than \
@@ -555,6 +556,16 @@ fn loses_without_finding(loss: &Loss) -> String {
         ),
         _ => format!("No finding, but {victim} loses {lost}{near}, {}.", to(loss)),
     }
+}
+
+/// That nice values, the victim's first, have no effect between two sessions.
+fn void_nice(nice: Option<(i32, i32)>) -> String {
+    nice.map_or_else(String::new, |(victims, others)| {
+        format!(
+            " The nice values ({others}, the victim's {victims}) have no effect between their \
+             sessions (autogroup)."
+        )
+    })
 }
 
 /// Whose part it is.

@@ -161,6 +161,7 @@ fn losses() -> Vec<Loss> {
     let of = |name: &str| Program { name: name.to_owned(), pid: 7, ..Program::default() };
     let all = [
         To::Neighbour(of("stress-ng"), Why::Shared(None)),
+        To::Neighbour(of("stress-ng"), Why::Shared(Some((0, -15)))),
         To::Neighbour(of("stress-ng"), Why::Unknown),
         To::OwnThreads,
         To::Quota,

@@ -58,7 +58,8 @@ pub struct Facts {
     /// sessions part. Present only if the other's weight is the lower one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     weights: Option<(Weight, Weight)>,
-    /// Share of that time in which further threads slept between the two.
+    /// Share of that time in which further threads slept between the two, at least: it is measured
+    /// together with sleep that does not count.
     through_others: f64,
 }
 
@@ -247,6 +248,7 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
     let is_input = counts_input && asleep.input_ns > asleep.futex_ns;
     let input_ns = if counts_input { asleep.input_ns } else { 0 };
     let counted_ns = asleep.futex_ns.saturating_add(input_ns).max(1);
+    let not_counted_ns = asleep.ns.saturating_sub(counted_ns);
     let share = |ns: u64| (ns as f64 / counted_ns as f64).min(1.0);
     let facts = Facts {
         sleeps: if is_input { Sleeps::Input } else { Sleeps::Lock },
@@ -254,7 +256,7 @@ fn finding(window: &Window, (key, sums, who, asleep): Found) -> Finding {
         inverted: share(asleep.inverted_ns),
         by_policy: share(asleep.by_policy_ns),
         weights: asleep.weights.clone(),
-        through_others: share(asleep.through_others_ns),
+        through_others: share(asleep.through_others_ns.saturating_sub(not_counted_ns)),
     };
     let culprit = window.programs.get(who).map(|sums| program_of(who, sums));
     let parted =
@@ -347,6 +349,25 @@ mod tests {
         // A single time in the lock is too short.
         both.chains[0].worst_ns = 5 * MS;
         assert!(AsleepBehind::find(&Window::of([&both])).is_empty());
+    }
+
+    #[test]
+    fn other_threads_are_in_the_chain_only_if_they_slept_in_what_counts() {
+        let through_others = |in_lock: u8, for_messages: u8| {
+            let lock = ChainKey { slept: SleptIn::Futex, by_quota: true, ..ChainKey::default() };
+            let mut both = tick(lock);
+            let mut messages = ChainCounts { ns: 300 * MS, ..both.chains[0].clone() };
+            messages.key.slept = SleptIn::Input;
+            messages.key.steps = for_messages;
+            both.chains[0].key.steps = in_lock;
+            both.chains.push(messages);
+            let all = AsleepBehind::find(&Window::of([&both]));
+            let [one] = &all[..] else { panic!("{all:?}") };
+            one.facts.read::<Facts>().unwrap().through_others
+        };
+        assert_eq!([through_others(1, 1), through_others(1, 2)], [0.0, 0.0]);
+        // It slept 400 ms in the lock and 300 ms for messages, and 400 ms through other threads.
+        assert_eq!([through_others(2, 1), through_others(2, 2)], [0.25, 1.0]);
     }
 
     #[test]

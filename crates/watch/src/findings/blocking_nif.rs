@@ -6,7 +6,7 @@
 
 use super::stall::{self, Stall};
 use super::words::{self, NativeFix};
-use crate::node::{LONG_SILENCE_NS, NodeFacts, NodeSums, SchedulerTick};
+use crate::node::{LONG_SILENCE_NS, NodeFacts, NodeProcess, NodeSums, SchedulerTick};
 use crate::nodes::{online, program};
 use crate::sums::{Key, MemoryTaskSums, largest, ms};
 use crate::tick::MachineTick;
@@ -80,7 +80,7 @@ impl Held {
 pub struct BlockingNif;
 
 /// A node in a window: its process, its program and its sums.
-pub type OfNode<'a> = (&'a u32, &'a (Key, NodeSums));
+pub type OfNode<'a> = (&'a NodeProcess, &'a (Key, NodeSums));
 
 /// Which code holds them, and how.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -116,8 +116,8 @@ impl Stall for BlockingNif {
     fn find(window: &Window) -> Vec<Finding> {
         let of = |of_node: OfNode| {
             let held = all_held(window, of_node);
-            let (pid, (_, node)) = of_node;
-            let online = online(window, *pid, node);
+            let (process, (_, node)) = of_node;
+            let online = online(window, *process, node);
             let one = |sleeps| finding(of_node, (held.as_slice(), online), sleeps);
             [true, false].into_iter().filter_map(one).collect::<Vec<_>>()
         };
@@ -219,8 +219,8 @@ fn is_unclear(window: &Window, node: OfNode) -> bool {
     all_held(window, node).iter().any(|(_, held)| held.is_unclear())
 }
 
-fn all_held(window: &Window, (pid, (key, node)): OfNode) -> Vec<(u32, Held)> {
-    let lacks_memory = lacks_memory(window, *pid, key);
+fn all_held(window: &Window, (process, (key, node)): OfNode) -> Vec<(u32, Held)> {
+    let lacks_memory = lacks_memory(window, process.pid, key);
     let stolen = stolen_share(&window.machine);
     let held = |(number, gained): (&u32, &SchedulerTick)| {
         (*number, held(node, (*number, gained), lacks_memory, stolen))
@@ -285,7 +285,7 @@ fn held(
 }
 
 fn finding(
-    (pid, (key, node)): OfNode,
+    (process, (key, node)): OfNode,
     (all, online): (&[(u32, Held)], u32),
     sleeps: bool,
 ) -> Option<Finding> {
@@ -319,7 +319,7 @@ fn finding(
         others_asleep: others_asleep(node, online, &numbers),
     };
     Some(Finding {
-        victim: program(key, *pid),
+        victim: program(key, process.pid),
         cost_ms_per_s: held.iter().map(|(_, held)| held.of(sleeps).0).sum(),
         worst_ms: largest(held.iter().map(|(_, held)| held.of(sleeps).1)),
         sure: if sleeps && is_library && !lacks_memory { Sure::Measured } else { Sure::Likely },

@@ -55,6 +55,8 @@ pub enum Fix {
 impl Stall for MailboxFlood {
     const ID: &'static str = META.id;
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    // A busy node may answer fewer than `SAMPLES` of ten questions in a second.
+    const NEEDS_ANSWERS: bool = true;
     type Facts = Facts;
     type Fix = Fix;
 

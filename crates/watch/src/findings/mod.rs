@@ -74,6 +74,12 @@ pub(crate) fn is_for_memory(finding: &Finding) -> bool {
     [memory_high::MemoryHigh::ID, memory_stall::MemoryStall::ID].contains(&finding.stall.as_str())
 }
 
+/// The findings that follow from answers of nodes. One interval may be too short for them.
+pub(crate) fn by_answers(window: &Window) -> Vec<Finding> {
+    let all = ALL.iter().filter(|entry| entry.needs_answers);
+    all.flat_map(|entry| (entry.find)(window)).collect()
+}
+
 /// All findings, the most costly first.
 pub(crate) fn all(window: &Window) -> Vec<Finding> {
     if !may_be_in(window) {

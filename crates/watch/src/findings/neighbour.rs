@@ -35,8 +35,8 @@ const SHARE: f64 = 0.15;
 /// either way is chance.
 const UNEVEN: f64 = 0.2;
 
-/// If one program of a job accounts for at least this share of what the victim lost to the job,
-/// the finding does not mention the others.
+/// If one program of a job accounts for at least this share of what the victim lost to the job, or
+/// of the CPU time of the job, the finding does not mention the others.
 const NEARLY_ALL: f64 = 0.9;
 
 /// A program that had the victim's CPU for less than this is not counted among the others, in
@@ -54,6 +54,13 @@ pub struct Facts {
     /// CPU time that the culprit got, in milliseconds a second. If there are others, that of its
     /// whole job.
     culprit_ran_ms_per_s: f64,
+    /// CPU time that the victim's whole job got, in milliseconds a second. Absent if nearly all of
+    /// it was the victim's, or if the job may be several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    victim_job_ran_ms_per_s: Option<f64>,
+    /// The same of the culprit's job, if `culprit_ran_ms_per_s` is not that of the whole job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    culprit_job_ran_ms_per_s: Option<f64>,
     /// How many other programs of its job ran on the victim's CPU; 0 if nearly all of the time was
     /// the culprit's.
     #[serde(default)]
@@ -115,17 +122,22 @@ impl Stall for Neighbour {
     fn cause(finding: &Finding, facts: &Facts) -> String {
         let rate = |ms: f64| figure(ms, Unit::MillisecondsPerSecond);
         let culprit = words::culprit(finding);
+        let of_job = |ran: Option<f64>| {
+            ran.map_or_else(String::new, |ms| format!(" (its whole job {})", rate(ms)))
+        };
         let its = rate(facts.culprit_ran_ms_per_s);
+        let its_job = of_job(facts.culprit_job_ran_ms_per_s);
         let victims = rate(facts.victim_ran_ms_per_s);
+        let victims_job = of_job(facts.victim_job_ran_ms_per_s);
         let why = words::why(&facts.why, None);
         match facts.others {
             0 => format!(
-                "{culprit} ran on the victim's CPU meanwhile. It got {its} of CPU time, the victim \
-                 {victims}.{why}"
+                "{culprit} ran on the victim's CPU meanwhile. It got {its} of CPU time{its_job}, \
+                 the victim {victims}{victims_job}.{why}"
             ),
             others => format!(
                 "{culprit} and {} of its job ran on the victim's CPU meanwhile. That job got {its} \
-                 of CPU time, the victim {victims}.{why}",
+                 of CPU time, the victim {victims}{victims_job}.{why}",
                 plural(others.into(), "other program"),
             ),
         }
@@ -162,14 +174,25 @@ impl Stall for Neighbour {
     #[cfg(any(test, feature = "testing"))]
     fn samples() -> Vec<(Facts, Vec<Fix>)> {
         let of = |others: u32, why: Why| {
-            let facts =
-                Facts { victim_ran_ms_per_s: 400.0, culprit_ran_ms_per_s: 900.0, others, why };
+            let facts = Facts {
+                victim_ran_ms_per_s: 400.0,
+                culprit_ran_ms_per_s: 900.0,
+                others,
+                why,
+                ..Facts::default()
+            };
             let fixes = fixes(&facts.why, 7);
             (facts, fixes)
         };
+        let (alone_of_job, fixes_of_job) = of(0, Why::Shared(None));
+        let of_job = Facts {
+            victim_job_ran_ms_per_s: Some(500.0),
+            culprit_job_ran_ms_per_s: Some(1200.0),
+            ..alone_of_job
+        };
         let alone = words::why_samples().into_iter().map(|why| of(0, why));
         let beside_others = [1, 8].map(|others| of(others, Why::Shared(None)));
-        alone.chain(beside_others).collect()
+        alone.chain(beside_others).chain([(of_job, fixes_of_job)]).collect()
     }
 }
 
@@ -216,6 +239,15 @@ fn held_up(window: &Window) -> Vec<Found<'_>> {
 /// CPU time that a program got, together with all of its session or group.
 fn ran(window: &Window, jobs: &HashMap<&Job, u64>, key: &Key) -> u64 {
     jobs.get(&key.job).copied().unwrap_or_else(|| ran_alone(window, key))
+}
+
+/// The same for the party of a program: a sum over several jobs would be more than what one of them
+/// got.
+fn ran_as_one(window: &Window, jobs: &HashMap<&Job, u64>, key: &Key) -> u64 {
+    match Party::of(key) {
+        Party::Job(_) => ran(window, jobs, key),
+        Party::Program(program) => ran_alone(window, program),
+    }
 }
 
 /// CPU time that a program got.
@@ -281,7 +313,9 @@ struct Found<'a> {
     victim: &'a Key,
     sums: &'a Sums,
     rival: Rival<'a>,
-    /// CPU time of the rival's whole job; of the program alone if its job may be several.
+    /// CPU time of the victim's whole job; of the program alone if its job may be several.
+    victim_ran_ns: u64,
+    /// The same of the rival's job.
     rival_ran_ns: u64,
     /// How much the victim lacks of its half; at most the time that it waited. All of that time if
     /// the user named the programs to watch.
@@ -303,16 +337,22 @@ fn worst<'a>(
     let ns = rival.ns;
     let share = ns as f64 / wanted.max(1) as f64;
     let own = ran(window, jobs, key);
-    // A sum over several jobs would be more than what one of them got.
-    let others = match Party::of(rival.program) {
-        Party::Job(_) => ran(window, jobs, rival.program),
-        Party::Program(program) => ran_alone(window, program),
-    };
+    let others = ran_as_one(window, jobs, rival.program);
+    let victim_ran_ns = ran_as_one(window, jobs, key);
     let half = own.midpoint(others);
     let short = half.saturating_sub(own);
     let lacks_ns = if window.asked { ns } else { short.min(ns) };
     let uneven = window.asked || short as f64 >= UNEVEN * half as f64;
-    Some(Found { victim: key, sums, rival, rival_ran_ns: others, lacks_ns, uneven, share })
+    Some(Found {
+        victim: key,
+        sums,
+        rival,
+        victim_ran_ns,
+        rival_ran_ns: others,
+        lacks_ns,
+        uneven,
+        share,
+    })
 }
 
 /// The party that takes most from a victim.
@@ -365,9 +405,15 @@ impl Found<'_> {
         let others = rival.others();
         let alone_ns = ran_alone(window, rival.program);
         let ran_ns = if others > 0 { self.rival_ran_ns } else { alone_ns };
+        let of_job = |job_ns: u64, ns: u64| {
+            let is_more = (ns as f64) < job_ns as f64 * NEARLY_ALL;
+            is_more.then(|| window.rate(job_ns))
+        };
         let facts = Facts {
             victim_ran_ms_per_s: window.rate(self.sums.all.ran_ns),
             culprit_ran_ms_per_s: window.rate(ran_ns),
+            victim_job_ran_ms_per_s: of_job(self.victim_ran_ns, self.sums.all.ran_ns),
+            culprit_job_ran_ms_per_s: of_job(self.rival_ran_ns, ran_ns),
             others,
             why: rival.behind.why.clone(),
         };
@@ -527,6 +573,27 @@ mod tests {
         let facts: Facts = found.facts.read().unwrap();
         assert_eq!((found.cost_ms_per_s, found.culprits[0].name.as_str()), (320.0, "backup"));
         assert_eq!((facts.culprit_ran_ms_per_s, facts.others), (900.0, 0));
+    }
+
+    #[test]
+    fn jobs_that_got_more_than_their_programs_are_told_since_jobs_are_compared() {
+        let mut tick = tick(300);
+        tick.threads[1].ran_ns = 300 * MS;
+        // Both run on another CPU.
+        for (pid, name, session, ran_ms) in [(3, "sh", 2, 900), (4, "web-too", 1, 100)] {
+            process(&mut tick, pid, name, None);
+            tick.processes.get_mut(&pid).unwrap().job = Job::Session(session);
+            tick.threads.push(thread(pid, ran_ms, 0));
+        }
+        let all = Neighbour::find(&Window::of([&tick]));
+        let [found] = &all[..] else { panic!("{all:?}") };
+        let facts: Facts = found.facts.read().unwrap();
+        let jobs = (facts.victim_job_ran_ms_per_s, facts.culprit_job_ran_ms_per_s);
+        assert_eq!(jobs, (Some(500.0), Some(1200.0)));
+        let said = Neighbour::cause(found, &facts);
+        let wanted = "It got 300 ms/s of CPU time (its whole job 1200 ms/s), the victim 400 ms/s \
+                      (its whole job 500 ms/s).";
+        assert!(said.contains(wanted), "{said}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::quota::{Enough, above};
 use super::stall::LEAST_SAMPLES;
-use crate::node::NodeSums;
+use crate::node::{NodeProcess, NodeSums};
 use crate::nodes::{Bound, bound, online, program};
 use crate::reader::GivenFlags;
 use crate::sums::{Key, ms};
@@ -20,7 +20,7 @@ const MOSTLY: f64 = 0.5;
 /// A node under a quota, and what it loses to the quota. Times are in milliseconds a second.
 pub struct Held<'a> {
     window: &'a Window,
-    pid: u32,
+    process: NodeProcess,
     key: &'a Key,
     /// The node.
     pub node: &'a NodeSums,
@@ -37,7 +37,7 @@ pub struct Held<'a> {
 impl Held<'_> {
     /// Number of online schedulers.
     pub fn online(&self) -> u32 {
-        online(self.window, self.pid, self.node)
+        online(self.window, self.process, self.node)
     }
 
     /// A larger quota of this many CPUs, with those above that are smaller.
@@ -68,8 +68,8 @@ impl Held<'_> {
         let worst_ns =
             self.window.programs.get(self.key).map_or(0, |sums| sums.all.throttled_worst_ns);
         Finding {
-            victim: program(self.key, self.pid),
-            culprits: vec![program(self.key, self.pid)],
+            victim: program(self.key, self.process.pid),
+            culprits: vec![program(self.key, self.process.pid)],
             cost_ms_per_s: self.cost(),
             worst_ms: ms(worst_ns),
             run: Some(self.run()),
@@ -92,7 +92,7 @@ impl Held<'_> {
 
 /// All nodes under a quota.
 pub fn all(window: &Window) -> Vec<Held<'_>> {
-    window.nodes.iter().filter_map(|(pid, (key, node))| held(window, *pid, key, node)).collect()
+    window.nodes.iter().filter_map(|(of, (key, node))| held(window, *of, key, node)).collect()
 }
 
 /// The nodes that lose enough to a quota by their own CPU time.
@@ -113,7 +113,12 @@ fn may_spin(given: &GivenFlags, role: ThreadRole) -> bool {
     }
 }
 
-fn held<'a>(window: &'a Window, pid: u32, key: &'a Key, node: &'a NodeSums) -> Option<Held<'a>> {
+fn held<'a>(
+    window: &'a Window,
+    process: NodeProcess,
+    key: &'a Key,
+    node: &'a NodeSums,
+) -> Option<Held<'a>> {
     let bound = bound(window, key)?;
     let rate = |ns: u64| if node.over_ns == 0 { 0.0 } else { ms(ns) / ms(node.over_ns) * 1e3 };
     let throttled = node.roles.values().map(|role| role.throttled_ns).sum();
@@ -121,5 +126,6 @@ fn held<'a>(window: &'a Window, pid: u32, key: &'a Key, node: &'a NodeSums) -> O
     let (samples, _) = node.spins(|_| true);
     let (_, spins) = node.spins(|role| may_spin(&node.facts.line.given, role));
     let share = if samples >= LEAST_SAMPLES { spins as f64 / samples as f64 } else { 0.0 };
-    Some(Held { window, pid, key, node, bound, held: rate(throttled), ran, spun: ran * share })
+    let held = rate(throttled);
+    Some(Held { window, process, key, node, bound, held, ran, spun: ran * share })
 }

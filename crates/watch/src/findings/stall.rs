@@ -38,6 +38,10 @@ pub trait Stall: 'static {
 
     /// Whether it depends on which programs ran while its victim was runnable.
     const NAMES_WHO_RAN: bool = false;
+
+    /// Whether one interval may be too short for it: a node answers once a second.
+    const NEEDS_ANSWERS: bool = false;
+
     /// The figures of a case.
     type Facts: Serialize + DeserializeOwned;
 
@@ -95,6 +99,7 @@ pub struct Entry {
     /// Its name in a line of answers.
     pub name: &'static str,
     pub(crate) stands_ready: bool,
+    pub(super) needs_answers: bool,
     pub(super) find: fn(&Window) -> Vec<Finding>,
     pub(super) answer: fn(&Seen) -> Option<AnswerState>,
     quota: fn(&Finding) -> Option<String>,
@@ -112,6 +117,7 @@ impl Entry {
             scenario: S::SCENARIO,
             name: S::NAME,
             stands_ready: S::STANDS_READY,
+            needs_answers: S::NEEDS_ANSWERS,
             find: S::find,
             answer: S::answer,
             quota: |finding| S::quota(&finding.facts.read()?).map(str::to_owned),

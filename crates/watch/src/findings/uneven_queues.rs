@@ -58,6 +58,7 @@ impl Stall for UnevenQueues {
     const ID: &'static str = "uneven-queues";
     const NAME: &'static str = "uneven run queues";
     const LIMIT_MS_PER_S: f64 = LIMIT_MS_PER_S;
+    const NEEDS_ANSWERS: bool = true;
     type Facts = Facts;
     type Fix = NativeFix;
 
@@ -65,8 +66,8 @@ impl Stall for UnevenQueues {
     fn find(window: &Window) -> Vec<Finding> {
         let of = |(name, sums): (&String, &InsideSums)| {
             let figures = sums.inside(name).figures.filter(is_uneven)?;
-            let (victim, pid) = nodes::node_named(window, name);
-            let seen = pid.and_then(|pid| window.nodes.get_key_value(&pid));
+            let (victim, process) = nodes::node_named(window, name);
+            let seen = process.and_then(|process| window.nodes.get_key_value(&process));
             let native = BlockingNif::find(window).iter().any(|one| one.victim == victim);
             // From outside, the node may not be there.
             let native_hidden = !native && seen.is_none_or(|seen| is_hidden(window, seen));

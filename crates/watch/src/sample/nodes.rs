@@ -254,6 +254,7 @@ impl Nodes {
         let known = self.known.get_mut(&pid)?;
         let mut tick = NodeTick {
             pid,
+            started: known.started,
             facts: known.facts.clone(),
             passes_seen: counts.passes_seen && known.facts.counts_passes,
             ..NodeTick::default()

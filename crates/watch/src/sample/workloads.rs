@@ -14,8 +14,8 @@ const MOST: usize = 8;
 /// Most containers that are remembered.
 const MOST_KNOWN: usize = 2_048;
 
-/// Intervals after which a container without a name is asked about again. Its engine may have
-/// been about to write the name.
+/// Intervals after which a container without a name is asked about again, also if its pod is
+/// known. Its engine may have been about to write the name.
 const OLD: u64 = 60;
 
 /// The same if the process that was asked about has ended meanwhile.
@@ -73,7 +73,7 @@ impl Workloads {
     fn is_due(&self, id: &ContainerId) -> bool {
         self.known
             .get(id)
-            .is_none_or(|known| known.names == Names::default() && self.interval >= known.due)
+            .is_none_or(|known| known.names.container.is_none() && self.interval >= known.due)
     }
 
     /// Asks for the names of a container. If they are not there yet, the next interval asks
@@ -289,6 +289,25 @@ mod tests {
         }
         let named = text(&tick.workloads[&group]);
         assert_eq!(named.as_deref(), Some("Docker container web"));
+    }
+
+    #[test]
+    fn a_container_of_which_the_pod_alone_is_known_is_asked_about_again() {
+        let tree = machine("var/log/pods/shop_orders-0_6f1b/none", "");
+        let mut workloads = Workloads::new(&Roots::at(tree.root()));
+        let group = format!("{POD}/{ID}");
+        let mut tick = tick(&group);
+        workloads.name(&mut tick, &mut Readers::Here);
+        let before = text(&tick.workloads[&group]).unwrap();
+        assert!(before.contains("pod shop/orders-0") && !before.contains(" db "), "{before}");
+        let config = r#"{"annotations": {"io.kubernetes.cri.container-name": "db"}}"#;
+        let task = "run/containerd/io.containerd.runtime.v2.task/k8s.io";
+        tree.put(&format!("{task}/{ID}/config.json"), config);
+        for _ in 0..OLD {
+            workloads.name(&mut tick, &mut Readers::Here);
+        }
+        let named = text(&tick.workloads[&group]);
+        assert_eq!(named.as_deref(), Some("container db of pod shop/orders-0"));
     }
 
     #[test]

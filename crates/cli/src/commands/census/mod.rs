@@ -64,7 +64,7 @@ pub struct CensusFlags {
     /// Show every list in full
     #[arg(long)]
     why: bool,
-    /// Also write an HTML page of the census to FILE
+    /// Also write an HTML page of the census to FILE; with -, print the page and nothing else
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     #[command(flatten)]
@@ -107,6 +107,9 @@ impl Run for CensusFlags {
     }
 
     fn prepare(&self, session: &Session) -> Result<(), Failure> {
+        if self.prints_page() {
+            return self.check_printed();
+        }
         let for_page = |path| crate::paths::for_page(session, "--page", path).map(drop);
         self.page.as_deref().map_or(Ok(()), for_page)
     }
@@ -118,16 +121,36 @@ impl Run for CensusFlags {
 }
 
 impl CensusFlags {
+    /// Whether the page goes to standard output.
+    fn prints_page(&self) -> bool {
+        page::is_printed(self.page.as_deref())
+    }
+
+    /// Refuses another output that would go to standard output too, beside the page.
+    fn check_printed(&self) -> Result<(), Failure> {
+        let other = match self.json {
+            true => "--json",
+            false if self.others.prints_format() => "--format",
+            false => return Ok(()),
+        };
+        Err(Failure::usage(format!(
+            "--page -: {other} prints to standard output too; name a file for the page"
+        )))
+    }
+
     /// Shows the census in the requested form. Returns the exit code.
     fn show(&self, session: &Session, census: &Census) -> Result<u8, Failure> {
         if let Some(format) = &self.others.format {
             let code = out::format(session, format, census, &self.others)?;
             return Ok(code.unwrap_or_else(|| code_of(census)));
         }
-        if self.json {
-            session.out.value(census);
-        } else {
-            session.out.print(&report::census(census, output::look_with(self.why)));
+        match (self.prints_page(), self.json) {
+            // The page is on standard output, and nothing else may follow it.
+            (true, _) => {}
+            (false, true) => session.out.value(census),
+            (false, false) => {
+                session.out.print(&report::census(census, output::look_with(self.why)));
+            }
         }
         Ok(code_of(census))
     }
@@ -216,7 +239,36 @@ fn code_of(census: &Census) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
     use std::io::ErrorKind;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: CensusFlags,
+    }
+
+    #[test]
+    fn a_page_on_standard_output_is_printed_alone() {
+        let checked = |line: &str| {
+            let words = ["census", "answers"].into_iter().chain(line.split_whitespace());
+            let flags = Line::try_parse_from(words).unwrap().flags;
+            assert!(flags.prints_page(), "{line}");
+            flags.check_printed()
+        };
+        for line in ["--page -", "--page - --why", "--page - --format junit -o junit.xml"] {
+            assert_eq!(checked(line), Ok(()), "{line}");
+        }
+        for (line, other) in [
+            ("--page - --json", "--json"),
+            ("--page - --format junit", "--format"),
+            ("--page - --format junit -o -", "--format"),
+        ] {
+            let failure = checked(line).unwrap_err();
+            assert_eq!(failure.code, exit::USAGE);
+            assert!(failure.line.starts_with(&format!("--page -: {other} ")), "{failure:?}");
+        }
+    }
 
     #[test]
     fn no_room_for_trials_is_a_missing_need() {

@@ -27,6 +27,14 @@ pub struct Others {
     pub parquet: Option<PathBuf>,
 }
 
+impl Others {
+    /// Whether the format goes to standard output.
+    pub fn prints_format(&self) -> bool {
+        let output = self.output.as_deref();
+        self.format.is_some() && (output.is_none() || page::is_printed(output))
+    }
+}
+
 /// The values of `--format`.
 fn formats() -> Vec<&'static str> {
     CensusFormat::ALL.map(|(name, _)| name).to_vec()

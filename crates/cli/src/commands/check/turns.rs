@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// Blocks of a study that may begin after the time is up, if they would settle its verdict.
 const OVERTIME: u32 = 2;
 
+/// Most blocks that one study may run before all take turns. Usually it has a verdict by then, so
+/// that the user soon sees one.
+const FIRST: u32 = 16;
+
 /// What the turns need of a study.
 pub trait TakesTurns {
     /// Runs the next block. Returns how the study ended if that was the last block.
@@ -25,6 +29,8 @@ pub trait TakesTurns {
     fn block_time(&self) -> Duration;
     /// Whether the verdict stands, or no block is left.
     fn is_settled(&self) -> bool;
+    /// Says that the verdict stands, after this time, and how many studies have none yet.
+    fn say_settled(&mut self, after: Duration, open: usize);
     /// The verdict with another share of the error rate.
     fn state_with(&mut self, share: Share) -> State;
     /// Sets the share of the error rate.
@@ -56,6 +62,10 @@ impl TakesTurns for Running<'_> {
         self.underway().is_settled()
     }
 
+    fn say_settled(&mut self, after: Duration, open: usize) {
+        self.show_settled(after, open);
+    }
+
     fn state_with(&mut self, share: Share) -> State {
         self.underway_mut().state_with(share)
     }
@@ -69,6 +79,7 @@ impl TakesTurns for Running<'_> {
 pub struct Turns<S> {
     all: Vec<Turn<S>>,
     share: Share,
+    began: Instant,
     until: Instant,
 }
 
@@ -79,6 +90,8 @@ struct Turn<S> {
     /// How the study ended, if it cannot continue.
     end: Option<End>,
     overtime: u32,
+    /// Whether the user knows the verdict.
+    said: bool,
 }
 
 /// A study that waits for its turn.
@@ -93,12 +106,12 @@ struct Waiting {
 }
 
 impl<S: TakesTurns> Turns<S> {
-    /// Lets these studies take turns until this moment.
-    pub fn new(all: Vec<S>, until: Instant) -> Self {
+    /// Lets these studies take turns until this moment. `check` began at `began`.
+    pub fn new(all: Vec<S>, began: Instant, until: Instant) -> Self {
         let studies = u32::try_from(all.len()).unwrap_or(u32::MAX);
-        let turn = |study| Turn { study, claims: Claims::default(), end: None, overtime: 0 };
         let share = Share { studies, affected: 1, not_affected: 1 };
-        let mut turns = Turns { all: all.into_iter().map(turn).collect(), share, until };
+        let all = all.into_iter().map(Turn::new).collect();
+        let mut turns = Turns { all, share, began, until };
         // Earlier results of a study that is continued count too.
         turns.all.iter_mut().for_each(|turn| turn.claim(studies));
         turns.share_out();
@@ -124,16 +137,35 @@ impl<S: TakesTurns> Turns<S> {
         // the other studies have to hold with a smaller share.
         turn.claim(all);
         self.share_out();
+        if !interrupted {
+            self.say_settled();
+        }
         !interrupted
+    }
+
+    /// Says each verdict that stands now. It may stand by the claims of other studies. The end of a
+    /// single study says enough.
+    fn say_settled(&mut self) {
+        if self.all.len() == 1 {
+            return;
+        }
+        let (open, after) = (self.all.len() - self.settled(), self.began.elapsed());
+        for turn in &mut self.all {
+            if turn.end.is_none() && turn.study.is_settled() && !turn.said {
+                turn.said = true;
+                turn.study.say_settled(after, open);
+            }
+        }
     }
 
     fn settled(&self) -> usize {
         self.all.iter().filter(|turn| !turn.is_open()).count()
     }
 
-    /// The next study: among the studies nearest to a verdict for which time is left, the one
-    /// with the fewest blocks. Among equals, the one with the shortest block: each claim makes
-    /// claims easier for the other studies, so the cheapest studies come first.
+    /// The next study. Until one has a verdict, it is the one nearest to a verdict. Then it is,
+    /// among the studies nearest to a verdict for which time is left, the one with the fewest
+    /// blocks. Among equals, it is the one with the shortest block: each claim makes claims easier
+    /// for the other studies, so the cheapest studies come first.
     fn next(&self, left: Duration) -> Option<usize> {
         let is_late = left.is_zero();
         let waiting = |(place, turn): (usize, &Turn<S>)| {
@@ -143,7 +175,11 @@ impl<S: TakesTurns> Turns<S> {
             let left = block.saturating_mul(more);
             (turn.is_open() && !late).then_some(Waiting { place, blocks, block, left })
         };
-        next(self.all.iter().enumerate().filter_map(waiting).collect(), left)
+        let waiting: Vec<Waiting> = self.all.iter().enumerate().filter_map(waiting).collect();
+        match self.settled() {
+            0 => first(&waiting).or_else(|| next(waiting, left)),
+            _ => next(waiting, left),
+        }
     }
 
     /// Gives each study its part of the error rate, according to the claims of all studies.
@@ -168,6 +204,10 @@ impl Turns<Running<'_>> {
 }
 
 impl<S: TakesTurns> Turn<S> {
+    fn new(study: S) -> Self {
+        Turn { study, claims: Claims::default(), end: None, overtime: 0, said: false }
+    }
+
     /// Whether the study can continue and has no verdict yet.
     fn is_open(&self) -> bool {
         self.end.is_none() && !self.study.is_settled()
@@ -181,6 +221,12 @@ impl<S: TakesTurns> Turn<S> {
             false => Claims::default(),
         };
     }
+}
+
+/// The place of the study nearest to a verdict, unless it has had all of its blocks.
+fn first(all: &[Waiting]) -> Option<usize> {
+    let nearest = all.iter().min_by_key(|one| (one.left, one.place))?;
+    (all.len() > 1 && nearest.blocks < FIRST).then_some(nearest.place)
 }
 
 /// The place of the study whose turn is next, if `left` is the time left.
@@ -205,6 +251,8 @@ mod tests {
         hangs: bool,
         has_hung: bool,
         share: Option<Share>,
+        /// How many studies had no verdict when this one had.
+        said: Vec<usize>,
     }
 
     impl TakesTurns for Fake {
@@ -231,6 +279,10 @@ mod tests {
             !self.hangs
         }
 
+        fn say_settled(&mut self, _: Duration, open: usize) {
+            self.said.push(open);
+        }
+
         fn state_with(&mut self, share: Share) -> State {
             match !self.has_hung && share.not_affected >= 2 {
                 true => State::NotAffected,
@@ -243,11 +295,25 @@ mod tests {
         }
     }
 
+    fn fake(hangs: bool) -> Fake {
+        Fake { hangs, has_hung: false, share: None, said: Vec::new() }
+    }
+
+    #[test]
+    fn each_verdict_is_said_once() {
+        let began = Instant::now();
+        let mut turns = Turns::new(vec![fake(true), fake(false), fake(false)], began, began);
+        turns.say_settled();
+        turns.say_settled();
+        let said: Vec<&[usize]> = turns.all.iter().map(|turn| &turn.study.said[..]).collect();
+        assert_eq!(said, [&[][..], &[1], &[1]]);
+    }
+
     #[test]
     fn a_claim_that_an_interrupted_block_withdraws_no_longer_counts_for_the_others() {
-        let fake = |hangs| Fake { hangs, has_hung: false, share: None };
-        let until = Instant::now() + Duration::from_secs(600);
-        let mut turns = Turns::new(vec![fake(true), fake(false)], until);
+        let began = Instant::now();
+        let until = began + Duration::from_secs(600);
+        let mut turns = Turns::new(vec![fake(true), fake(false)], began, until);
         let share_of = |turns: &Turns<Fake>, place: usize| {
             turns.all[place].study.share.map(|share| share.not_affected)
         };
@@ -264,6 +330,14 @@ mod tests {
             left: Duration::from_secs(*left),
         };
         all.iter().enumerate().map(one).collect()
+    }
+
+    #[test]
+    fn the_study_nearest_to_a_verdict_goes_on_until_it_has_one() {
+        assert_eq!(first(&waiting(&[(3, 10), (9, 5), (0, 7)])), Some(1));
+        // It has had its blocks, and there may be none that reaches a verdict.
+        assert_eq!(first(&waiting(&[(3, 10), (FIRST, 5), (0, 7)])), None);
+        assert_eq!(first(&waiting(&[(3, 10)])), None);
     }
 
     #[test]

@@ -108,6 +108,13 @@ impl<'a> Running<'a> {
         self.progress.together(settled, of, left);
     }
 
+    /// Says that the verdict is final, after this time, and how many studies of the check have none
+    /// yet.
+    pub fn show_settled(&mut self, after: Duration, open: usize) {
+        let state = self.underway.judgement().state;
+        self.progress.settled(state, after, open);
+    }
+
     /// The study, block by block.
     pub fn underway(&self) -> &Underway<'a> {
         &self.underway

@@ -6,7 +6,7 @@ pub mod session;
 use crate::command::{Failure, Run, Session as Program, below};
 use crate::exit;
 use crate::ktap;
-use crate::{output, paths};
+use crate::{output, paths, records};
 use guest::{Ending, Outcome};
 use inner::Inner;
 use model::{Facts, Judged};
@@ -220,14 +220,19 @@ fn without_result(session: &GuestSession, code: u8) -> String {
 /// that the user named becomes the first word of its command line, so that the commands that make
 /// the record again name it too.
 pub fn taken_over(session: &GuestSession, text: &str) -> Result<Judged, Failure> {
-    let mut facts = Facts::from_json(text).map_err(|error| {
-        Failure::broken(format!("guest {}: its record: {error}", session.name()))
-    })?;
+    let mut facts = facts_of_guest(session.name(), text)?;
     facts.machine.guest = Some(session.facts());
     if let (Some(program), Some(first)) = (session.program(), facts.tool.argv.first_mut()) {
         program.clone_into(first);
     }
     Ok(scenarios::judged(facts))
+}
+
+/// The facts in the record that a guest sent. A guest may send anything, so its record is
+/// checked as a file from anybody is.
+fn facts_of_guest(guest: &str, text: &str) -> Result<Facts, Failure> {
+    let refuse = |why: String| Failure::broken(format!("guest {guest}: its record: {why}"));
+    records::facts(text).map_err(refuse)
 }
 
 /// Reports a guest that did not end by the end of its command, and what its command had printed.
@@ -342,6 +347,17 @@ mod tests {
         assert!(!save(&record, &path).unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), full);
         assert!(save(&record, &other).unwrap(), "there is nothing to lose");
+    }
+
+    /// The judgement of such a record would take too much memory.
+    #[test]
+    fn a_record_with_a_long_name_is_not_taken_over() {
+        let mut record = crate::testing::affected_record();
+        assert!(facts_of_guest("k", &record.to_json()).is_ok());
+        record.facts.machine.kernel = "6".repeat(5000);
+        let failure = facts_of_guest("k", &record.to_json()).unwrap_err();
+        assert_eq!(failure.code, exit::BROKEN);
+        assert!(failure.line.starts_with("guest k: its record: a name in it is"), "{failure:?}");
     }
 
     #[test]

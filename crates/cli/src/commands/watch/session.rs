@@ -63,17 +63,17 @@ impl WatchSession {
         let tick = sampled.tick;
         let began_s = self.all.seconds();
         self.last = Window::of([&tick]);
-        self.since.look(&self.last, began_s);
+        self.recent.push_back(tick.clone());
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+        self.since.look(&self.last, || Window::of(&self.recent), began_s);
         self.all.add(&tick);
         if let Some(intervals) = &mut self.intervals {
             intervals.push_back(interval(&tick));
             if intervals.len() > KEPT {
                 intervals.pop_front();
             }
-        }
-        self.recent.push_back(tick.clone());
-        if self.recent.len() > RECENT {
-            self.recent.pop_front();
         }
         Some(tick)
     }

@@ -222,7 +222,7 @@ mod tests {
         }
     }
 
-    /// gcc or escript accepts each part without a warning.
+    /// gcc or escript accepts each part without a warning. A C program is short enough for a mail.
     #[test]
     fn a_compiler_takes_each_part() {
         const COMMON: &str = "NAME=\"x\" UNIT=\"%\" MARGIN=3 SEED=1";
@@ -280,6 +280,8 @@ mod tests {
             let (before, behind) = language::around(&part);
             let head = part.language.comment(&[]);
             let text = [&head, before, &defines.collect::<String>(), &behind].concat();
+            let lines = text.lines().count();
+            assert!(part.language != Language::C || (100..=440).contains(&lines), "{lines}");
             let path = folder.path().join("part");
             std::fs::write(&path, text).unwrap();
             let ran = std::process::Command::new(compiler).args(words).arg(&path).output();
